@@ -54,3 +54,41 @@ type Store interface {
 type IDSource interface {
 	NextID(ctx context.Context) (ID, error)
 }
+
+// Catalogue is what vouchers, orders and the audit need of the database besides placing.
+type Catalogue interface {
+	Reads
+	// CreateVoucher writes the voucher, its stock row and one unit row per unit, in one transaction.
+	CreateVoucher(ctx context.Context, v Voucher) error
+	// Vouchers lists at most limit vouchers, the newest first.
+	Vouchers(ctx context.Context, limit int) ([]Voucher, error)
+	// Order returns ErrNotFound when there is none.
+	Order(ctx context.Context, id ID) (Order, error)
+	// Counts reads what the audit compares, from one snapshot; ErrNotFound when there is no such voucher.
+	Counts(ctx context.Context, voucher ID) (Counts, error)
+}
+
+// LabStore is what only a lab run may do.
+type LabStore interface {
+	// ResetVoucher gives the voucher this initial stock, all of it left, and removes its orders.
+	// ErrNotFound when there is no such voucher.
+	ResetVoucher(ctx context.Context, voucher ID, stock int) error
+	// Orders lists every order of the voucher in every state, by id.
+	Orders(ctx context.Context, voucher ID) ([]Order, error)
+}
+
+// SellStock is the single number that /sell1 to /sell3 sell from: read, then written back, on purpose.
+type SellStock interface {
+	// SellStock reads the number; ErrNotFound before the first SetSellStock.
+	SellStock(ctx context.Context) (int, error)
+	SetSellStock(ctx context.Context, n int) error
+}
+
+// Counts is what the database says about one voucher.
+type Counts struct {
+	Initial  int // initial stock
+	Left     int // the stock column
+	Orders   int // created and paid
+	Users    int // distinct users among those
+	InFlight int // pending
+}
