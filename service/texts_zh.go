@@ -1,0 +1,173 @@
+package service
+
+// textsZH are the stages' texts in Chinese, in the order of the ladder.
+var textsZH = map[string]Text{
+	"none": {
+		Fixes:       "什么也没有解决：每个请求读出库存，处理业务，再把读到的数减一写回。后面每个阶段都与它比较。",
+		StillBreaks: "两个请求都读到 10，都写回 9，又各插入一笔订单：一件商品卖了两次，这就是超卖。同一用户的两次点击都查不到已有订单，于是都下单成功。",
+		Question:    "库存列会变成负数吗？哪个数字才能看出超卖？运行 `seckill compare --stages none --scenarios single`。",
+		Answer:      "不会：能写入的请求至少读到了 1，写回的是这个数减一。所以“库存小于 0”不能用来判断超卖，要用订单数与初始库存相比。",
+	},
+	"mutex": {
+		Fixes:       "每张券一把进程内互斥锁，让读、处理、写、提交在一个进程里成为一个整体，后一个请求读到的就是前一个写下的值。即文章里的 synchronized(this)。",
+		StillBreaks: "锁在一个进程的内存里。两个进程各有一把：进程 A 和进程 B 的请求同时读到 10，都写回 9。",
+		Question:    "代码不变，只多启动一个进程，会怎样？运行 `seckill compare --stages mutex --scenarios single,multi`。",
+		Answer:      "一个进程时恰好卖完；两个进程时超卖，还会让一个用户得到两笔订单。不同进程的请求不会碰到同一把锁，所以锁必须放在各进程都看得见的地方。",
+	},
+	"mutex-early": {
+		Fixes:       "比 mutex 没有任何改进：这是常见的写法错误，在事务函数里面、提交之前就解了锁。该等的都等了，却没有起到保护作用。",
+		StillBreaks: "A 读到 10 后解锁；B 加锁，由于 A 还没有提交，读到的仍是 10；两者都写回 9。一个进程就足以超卖。",
+		Question:    "只有一个进程、一把锁，每个请求都加了锁，为什么还会超卖？运行 `seckill compare --stages mutex,mutex-early --scenarios single`。",
+		Answer:      "写入在 COMMIT 时才对别人可见，而那时锁已经放开。锁必须从第一次读一直保持到提交：加锁、开始事务、提交、解锁，顺序不能变。",
+	},
+	"mutex-late": {
+		Fixes:       "与 mutex-early 不同，它在提交之后才解锁；但事务在加锁之前就已经开始，并且读过数据。",
+		StillBreaks: "在可重复读隔离级别下，事务的第一次普通读就定下了快照。B 先取得快照再等锁，其间 A 卖出并提交；B 拿到锁后从旧快照里读到的库存仍是 10，于是和 A 一样写回 9。",
+		Question:    "库存明明是持锁时读的，怎么会是旧值？运行 `seckill compare --stages mutex,mutex-late --scenarios single --db spawn`。",
+		Answer:      "快照比锁还早，普通读一直沿用它。应当先加锁，再开始事务。MariaDB 从 11.6.2 起用错误 1020 拒绝这种过期的写入；SQLite 同一时刻只有一个写事务，这个阶段在它上面不适用。",
+	},
+	"mutex-user": {
+		Fixes:       "按“券加用户”取互斥锁，最后一个持有者离开时丢弃，用户之间不再互相等待；库存由更新语句自己保证（`WHERE stock > 0`）。即 synchronized(userId.intern())。",
+		StillBreaks: "同一用户的两次点击落到两个进程，拿到的是两把不同的锁；两边都查不到订单，于是各插入一笔，一人一单被破坏。",
+		Question:    "两个进程时出现重复订单，却没有超卖。为什么只坏了一样？运行 `seckill compare --stages mutex-user --scenarios single,multi`。",
+		Answer:      "两条规则由两样东西保护：库存由各进程共用的数据库保护，一人一单由各进程各有一份的互斥锁保护。",
+	},
+	"hash": {
+		Fixes:       "锁移到各进程都看得见的 Redis：先查哈希在不在，再 HSET、EXPIRE，结束时 DEL。这是文章里定时任务锁的第一版。",
+		StillBreaks: "A 和 B 都在对方写入之前查过，都当自己拿到了锁。进程若死在 HSET 与 EXPIRE 之间，留下的锁没有过期时间；DEL 则不管是谁的锁都删。",
+		Question:    "Redis 的每条命令都是原子的，怎么会有两个持有者同时在里面？运行 `seckill compare --stages hash --scenarios single,crash`。",
+		Answer:      "单条命令是原子的，几条连起来就不是了。在检查与 HSET 之间，别的客户端来检查时，键仍然不存在。检查和写入必须是一条命令，或者放在一个脚本里。",
+	},
+	"incr": {
+		Fixes:       "INCR 一条命令既写入又得到结果：得到的数不超过范围（1）就算拿到锁。键在创建时带有过期时间，崩溃不会永远堵住。",
+		StillBreaks: "A 和 B 都发现键不存在。A 置 0，INCR 得 1；B 又置 0，INCR 也得 1：两个持有者。得到 2 的请求不会把计数减回去，而离开的人会把计数器连同别人的一起删掉。",
+		Question:    "INCR 不会给两个请求同一个数，那么是谁让两个请求都得到了 1？运行 `seckill compare --stages incr --scenarios single`。",
+		Answer:      "是前面的 SET：别人已经计过数，它又把计数器置回 0。谁都能重置的计数器不是锁。",
+	},
+	"setnx": {
+		Fixes:       "SETNX 用一条命令完成检查和写入，键在 Redis 里，所有进程之中只有一个持有者，其余的等待并重试。",
+		StillBreaks: "键没有过期时间，只有持有者会删除它。持锁的进程被杀死后，锁一直被占着：后来的请求全都得到 busy，库存却还有。",
+		Question:    "持有者被杀死之后，要多久才能继续卖？运行 `seckill compare --stages setnx --scenarios multi,crash`。",
+		Answer:      "永远不能：那条 DEL 只有死去的进程才会发。判定是 stuck（卡死），与 busy 不同：持有者都不在了，运行结束很久之后锁仍被占着。锁要有自己的过期时间。",
+	},
+	"setnx-expire": {
+		Fixes:       "SETNX 之后再 PEXPIRE，没人管的锁会自己过期；值是 UUID，持有者删除之前能看出锁是不是还属于自己。",
+		StillBreaks: "进程若在 SETNX 与 PEXPIRE 之间被杀死，锁就永不过期。处理时间超过 TTL 时，锁丢了自己却不知道；GET 与 DEL 之间锁也可能换了主人。",
+		Question:    "已经有过期时间了，为什么崩溃还是会堵住？运行 `seckill compare --stages setnx-expire,expire --scenarios crash`。",
+		Answer:      "过期时间是第二条命令，进程在发出它之前就被杀死了。键和过期时间必须由一条命令设置：`SET key value NX PX ttl`。",
+	},
+	"setnx-repair": {
+		Fixes:       "没有抢到锁的请求看一眼 TTL，若是没有（-1）就补上。只要还有人来，死在两条命令之间的进程留下的锁终会过期。",
+		StillBreaks: "补的人并不持有它改动的锁。在它查看与 PEXPIRE 之间锁可能已经换了主人，于是它重置了别人的 TTL。处理时间超过 TTL 时照样丢锁、超卖。",
+		Question:    "崩溃之后是谁放开了锁？如果没有人来呢？运行 `seckill compare --stages setnx-expire,setnx-repair --scenarios crash`。",
+		Answer:      "下一个没抢到锁的请求给键补上 TTL，再过一个 TTL 锁就放开了；没有人来，锁就一直在。这只是在补救，那两条命令本来就该是一条。",
+	},
+	"expire": {
+		Fixes:       "`SET key value NX PX ttl` 一次设好键和过期时间，无论何时崩溃，过了 TTL 锁都会放开。文章里用的是 10 秒。",
+		StillBreaks: "A 的处理时间超过 TTL，锁过期，B 拿到锁。A 结束时直接 DEL，删掉的是 B 的锁，B 还在处理，C 就进来了。从此每个持有者放开的都是下一个人的锁。",
+		Question:    "只有一个持有者迟到，为什么不是只多卖一件？运行 `seckill compare --stages expire,lua --scenarios slow`，看误删别人锁的次数。",
+		Answer:      "DEL 不问锁是谁的。一次迟到的释放放进第二个持有者，他的释放又会迟到，锁从此形同虚设。释放之前必须先比较令牌。",
+	},
+	"token": {
+		Fixes:       "值是 UUID。释放时先读出、比较，只删自己的锁；迟到的持有者通常会看到别人的令牌，就不再删除。即 sell2。",
+		StillBreaks: "GET 和 DEL 是两条命令。A 读到自己的令牌，随后租约到期，B 拿到锁，A 的 DEL 删掉的是 B 的锁。这要碰巧才会发生，所以这个场景让 A 恰好停在那里。",
+		Question:    "不加停顿的压测能发现这个问题吗？运行 `seckill compare --stages token,lua --scenarios late`。",
+		Answer:      "几乎不能：租约必须正好在两条命令之间到期。在 GET 与 DEL 之间设一个停顿点，每次都能重现；lua 把两步放进一个脚本，就没有这个空隙。",
+	},
+	"lua-once": {
+		Fixes:       "释放时用一个脚本（`lock/unlock.lua`）完成比较和删除，中间插不进别的命令。加锁只试一次，失败立即返回。即 SimpleRedisLock。",
+		StillBreaks: "一个持有者在处理时，其他人全被拒绝。还有库存，多数用户却得到 busy，活动结束时商品没有卖完，这就是少卖。",
+		Question:    "这里没有一件商品卖了两次，这个阶段算正确吗？运行 `seckill compare --stages lua-once,lua --scenarios single`。",
+		Answer:      "不算，它少卖。只试一次适合用户锁，第二次点击本来就该拒绝；用在券上，就把买家赶走了。只查超卖的测试会把它判为通过。",
+	},
+	"lua": {
+		Fixes:       "同一把锁，改为等待：隔一小段随机的时间再试。只要时间够，无论多少个进程都恰好卖完，释放时也不会删掉别人的锁。",
+		StillBreaks: "不管处理完没有，到了 TTL 租约就结束：超时的持有者与下一个持有者同时在里面，各自写回读到的数。持锁的方法若再调用一个要加同一把锁的方法，就是自己等自己。",
+		Question:    "释放对了，等待也对了，还会在哪里出错？运行 `seckill compare --stages lua --scenarios multi,slow,nested`。",
+		Answer:      "slow 会超卖，因为锁在处理中途过期，没有人续期。nested 一件也卖不出，因为锁认不出内层的调用者就是已经持锁的那一个。",
+	},
+	"wrong-key": {
+		Fixes:       "什么也没有解决：它就是 lua，只是键里带了每个请求各不相同的随机数。锁本身没有问题。",
+		StillBreaks: "没有两个请求会用同一个键，谁也不用等谁，于是和 none 一样超卖。",
+		Question:    "每个请求都加了锁，也都正确地放开了。这把锁挡住了谁？运行 `seckill compare --stages none,wrong-key --scenarios single`。",
+		Answer:      "谁也没有挡住。锁只在使用同一个键的请求之间起作用，键要指明共享的是什么：库存用券，一人一单用用户。",
+	},
+	"user-lock": {
+		Fixes:       "createVoucherOrder 的一人一单流程：在用户锁内查订单，按 `WHERE stock > 0` 扣库存，保存订单。无论多少个进程，用户之间都不用互相等待，第二次点击立即得到 order_in_progress。",
+		StillBreaks: "锁是不续期的租约。如果它在查询与保存之间过期，恰在这段空隙里到来的点击查不到订单，就会再存一笔。唯一索引可以补上这个缺口。",
+		Question:    "在 slow 里租约会过期。为什么这个阶段可能让一个用户得到两笔订单，却绝不会超卖？运行 `seckill compare --stages user-lock,lua --scenarios multi,slow`。",
+		Answer:      "库存不靠这把锁：检查和扣减是数据库里的同一条 UPDATE。靠租约保护的只有一人一单。",
+	},
+	"reentrant-simple": {
+		Fixes:       "可重入锁的最简形式：锁是一个哈希，记着持有者和次数。同一持有者再来就加一，每次释放减一，减到零才删除键，持锁的方法就可以调用另一个也要加锁的方法。两个短脚本，返回 1 或 0。",
+		StillBreaks: "EXPIRE 以整秒计，租约不能更短；释放时没有通知，等待者只能轮询；没有人续期，处理时间超过 TTL 就会超卖。",
+		Question:    "外层方法查订单，内层方法保存，两层都加锁。谁在等谁？运行 `seckill compare --stages lua,reentrant-simple --scenarios nested`。",
+		Answer:      "用 lua 时，内层等的是自己的外层，一直等到放弃。有了计数，内层被认出是同一个持有者，立即继续。这里认的是 context 里的租约，不是线程。",
+	},
+	"reentrant": {
+		Fixes:       "Redisson 的可重入锁脚本：哈希字段是 `uuid:owner`，没拿到锁时返回剩余时间，释放时发布消息。等待者一直睡到被唤醒，重入也没有问题。",
+		StillBreaks: "没有人给租约续期：处理时间超过 TTL 就与下一个持有者同时在里面，造成超卖。而且 HINCRBY 不能重发：如果应答丢了、客户端重试，计数就成了 2，释放一次之后锁仍被占着，直到 TTL 到期。",
+		Question:    "嵌套调用没有问题了。还有哪种场景会出错？运行 `seckill compare --stages lua,reentrant --scenarios nested,slow`。",
+		Answer:      "还是 slow，与 lua 完全一样：记次数并不能管时间，租约照样在处理中途到期。",
+	},
+	"watchdog": {
+		Fixes:       "看门狗：只要进程活着，每过 TTL（30 秒）的三分之一（10 秒）续期一次，处理再慢也不丢锁，崩溃之后锁仍会过期。租约一旦丢失就通知业务：它的 context 结束，什么也不写。",
+		StillBreaks: "停住的进程不会续期。A 通过了最后一次检查，在 COMMIT 之前停住；租约到期，B 卖出了这一件；A 恢复后仍把先前算好的数提交了。",
+		Question:    "COMMIT 之前刚检查过租约，为什么还不够？运行 `seckill compare --stages watchdog --scenarios slow,late`。",
+		Answer:      "进程可能正好停在检查与 COMMIT 之间：垃圾回收、虚拟机挂起或 SIGSTOP，而且停得比 TTL 还久。客户端无论怎么检查都补不上这个空隙，只能由存数据的一方拒绝迟到的写入。",
+	},
+	"redislock": {
+		Fixes:       "不用自己的脚本，改用 bsm/redislock 库：令牌、比较后删除、比较后续期、重试策略都有。外面再加一个小循环，负责续期，并在租约丢失时停下业务。",
+		StillBreaks: "库留给使用者的有：续期、丢锁后停止业务、可重入（嵌套调用会自己等自己）和栅栏令牌（fencing token）。在 COMMIT 之前停住的持有者照样会迟到写入，与 watchdog 相同。",
+		Question:    "哪个场景能区分带续期的库锁和我们的看门狗？运行 `seckill compare --stages watchdog,redislock --scenarios slow,late,nested`。",
+		Answer:      "只有 nested：库的锁认不出再次到来的持有者。处理慢时两者都守得住；持有者停住时两者都守不住，因为都没有让数据库检查的令牌。",
+	},
+	"redlock": {
+		Fixes:       "红锁：在互相独立的多个 Redis 节点上取得多数（5 个里的 3 个），少数节点失效既不会放开锁，也不会堵住它。续期与 watchdog 相同。",
+		StillBreaks: "它仍然是租约：在 COMMIT 之前停住的持有者照样会迟到写入，与 watchdog 相同。各节点之间也没有一个递增的栅栏令牌（fencing token）。",
+		Question:    "节点从一个变成五个，对停住的进程有用吗？运行 `seckill compare --stages watchdog,redlock --scenarios multi,late`。",
+		Answer:      "没有。多个节点防的是 Redis 节点失效；对于一个自以为还持有锁的客户端，五个节点知道的并不比一个多。",
+	},
+	"fenced": {
+		Fixes:       "每个新的持有者得到一个更大的数，即栅栏令牌（fencing token）。先把它写进库存行（`SET fence = t WHERE fence < t`），然后才读；更新时带上 `AND fence = t`。迟到者的更新遇到别的令牌，改不到任何行，事务回滚。",
+		StillBreaks: "订单不会再错，但持有者被杀死后，要等租约到期才能继续卖：等待时间先用完的买家得到 busy。另外，它只保护会检查令牌的地方，停住的持有者之后发出的邮件或付款是拦不住的。",
+		Question:    "持有者为什么要在读之前先写令牌？只在最后写入时检查不行吗？运行 `seckill compare --stages watchdog,fenced --scenarios late`。",
+		Answer:      "不行：A（令牌 1）读到 10 后停住，B（令牌 2）也读到 10；A 醒来先写 9，此时没有什么能拦住它，接着 B 也写 9。先写令牌的话，B 读之前行里已是 2，A 的写入要么早于 B 的读，要么被拒绝。",
+	},
+	"get-lock": {
+		Fixes:       "用数据库自己的锁 GET_LOCK：不需要 Redis，也没有 TTL。锁属于一条连接；进程死了，服务器关掉它的连接，锁就放开。",
+		StillBreaks: "每个持有者和每个等待者都占一条连接，所以要有单独的连接池，否则等待者会让持有者连事务都开不了。嵌套调用用的是另一条连接，会自己等自己；连接一断，持有者还在处理，锁就已经放开。",
+		Question:    "没有 TTL，崩溃之后是什么放开了锁？运行 `seckill compare --stages get-lock --scenarios multi,slow,crash --db spawn`。",
+		Answer:      "是连接：操作系统关闭死去进程的套接字，服务器结束会话并放开它的锁。所以处理再慢也不丢锁，崩溃之后也不用等。代价是每个等待者一条连接。",
+	},
+	"for-update": {
+		Fixes:       "`SELECT … FOR UPDATE` 读出库存并锁住这一行，直到 COMMIT。锁和数据在同一处，同时结束，没有会到期的租约；崩溃就回滚。",
+		StillBreaks: "结果正确，代价是排队。业务处理期间行也锁着，一张券在一段处理时间里只能卖一件，每个等待的请求还占着一条数据库连接。SQLite 没有行锁，这个阶段在它上面不适用。",
+		Question:    "业务处理要 5 毫秒，一张券每秒最多能卖多少件？运行 `seckill compare --stages for-update,conditional --scenarios multi --db spawn`。",
+		Answer:      "不到 200 件：每笔订单至少锁住这一行 5 毫秒，进程再多也一样。conditional 在事务之前处理业务，只在两次写入时锁住这一行。",
+	},
+	"cas": {
+		Fixes:       "不用锁：更新时带上 `WHERE version = 读到的版本`。后来的请求改不到任何行，自己也知道。无论多少个进程都不会超卖。",
+		StillBreaks: "读到同一版本的请求里只有一个成功，其余的都失败返回，而库存还有：少卖。",
+		Question:    "买家比商品多，怎么会剩下商品？运行 `seckill compare --stages cas,cas-retry --scenarios single`。",
+		Answer:      "没抢到版本并不表示库存没了，但是不重试，请求就到此为止。64 个请求同时进行，一轮大约只成交一个，商品没卖完，用户先用完了。",
+	},
+	"cas-retry": {
+		Fixes:       "没抢到版本的请求随机停一小会儿，重新读、再试，次数有上限。库存能够卖完。",
+		StillBreaks: "结果正确，代价是延迟：每失败一轮，读取和业务处理都要重来。次数用完时得到的是 gave_up，不是 sold_out。",
+		Question:    "很多请求抢同一行时，重试的代价有多大？运行 `seckill compare --stages cas-retry,conditional --scenarios single`，比较延迟。",
+		Answer:      "一轮只有一个请求成功，其余的都白做了，最慢的买家要做许多遍。乐观锁适合很少争抢的行，秒杀恰恰相反。",
+	},
+	"conditional": {
+		Fixes:       "完全不用锁：`UPDATE … SET stock = stock - 1 WHERE stock > 0` 一条语句完成检查和扣减，唯一索引保证一人一单，两者在同一个事务里。没有会到期的租约，没有迟到的持有者，也不用等死去的进程。",
+		StillBreaks: "这些场景里没有问题。它的极限是负载：每个请求都要到数据库，售罄之后也是；一张券的所有成交都在同一行上排队。",
+		Question:    "谁都没有加锁，靠什么让两个进程互不干扰？运行 `seckill compare --stages fenced,conditional --scenarios multi,late,crash`。",
+		Answer:      "靠数据库：UPDATE 锁住这一行，用它当前的值判断条件，并一直锁到 COMMIT；同一用户的第二笔订单过不了唯一索引。进程死了，连接随之断开，数据库回滚，其他人立即继续。",
+	},
+	"skip-locked": {
+		Fixes:       "每件库存各占一行。买家取第一个没有被锁住的行（`FOR UPDATE SKIP LOCKED`），事务再长，买家也能同时进行。",
+		StillBreaks: "结果正确。代价是每件商品要有一行；而且可能剩下的每一件都正被别人锁着：这是 busy，不是售罄，因为那些事务还可能回滚。SQLite 没有行锁，这个阶段在它上面不适用。",
+		Question:    "如果事务里的业务处理要 50 毫秒，两个阶段的吞吐量会怎样？运行 `seckill compare --stages for-update,skip-locked --scenarios multi --work 50ms --db spawn`。",
+		Answer:      "for-update 每秒最多卖 20 件，因为大家等的是同一行。skip-locked 让每个买家锁住不同的行，有多少并发请求就有多少笔订单同时处理。",
+	},
+}
