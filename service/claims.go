@@ -1,0 +1,138 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Outcomes of a run besides ok.
+const (
+	Oversold       = "oversold"
+	Duplicates     = "duplicates"
+	Undersold      = "undersold"
+	Stuck          = "stuck"
+	ForeignRelease = "foreign_release"
+	Drift          = "drift"
+	Unanswered     = "unanswered"
+	Errors         = "errors"
+)
+
+// Engines of Claims.ByEngine. MariaDB from 11.6.2 on answers error 1020 where others write over a row that changed
+// after the transaction's snapshot (innodb_snapshot_isolation), which is why it is an engine of its own.
+const (
+	SQLite          = "sqlite"
+	MySQL           = "mysql"
+	MariaDB         = "mariadb"
+	MariaDBSnapshot = "mariadb-snapshot"
+)
+
+// Scenarios are the weathers that the claims speak of, in the order of the columns of the table below.
+func Scenarios() []string { return []string{"single", "multi", "slow", "late", "crash", "nested"} }
+
+// outcomeLetters abbreviate outcomes in the table below.
+var outcomeLetters = map[rune]string{
+	'O': Oversold, 'D': Duplicates, 'U': Undersold, 'S': Stuck, 'F': ForeignRelease, 'R': Drift,
+	'A': Unanswered, 'E': Errors,
+}
+
+// claimTable is every claim: letters that must appear, then in parentheses those that may; "ok" is neither.
+//
+// A lost update leaves one order more than units gone from the column, so drift (R) may go with every naive oversell.
+// After a crash the others wait out the dead holder's TTL and some of them may spend their wait on it: U.
+// In nested a lock without re-entry waits for itself until its wait is spent, so nothing is sold: U.
+var claimTable = map[string][6]string{
+	//                   single     multi      slow       late        crash       nested
+	"none":             {"O(DR)", "O(DR)", "O(DR)", "O(DR)", "O(DR)", "O(DR)"},
+	"mutex":            {"ok", "O(DR)", "O(DR)", "O(DR)", "(ODR)", "U"},
+	"mutex-early":      {"O(DR)", "O(DR)", "O(DR)", "O(DR)", "O(DR)", "U"},
+	"mutex-late":       {"O(DR)", "O(DR)", "O(DR)", "O(DR)", "O(DR)", "U"},
+	"mutex-user":       {"ok", "D", "D", "D", "(D)", "U"},
+	"hash":             {"O(DFR)", "O(DFR)", "O(DFR)", "O(DFR)", "S(ODFRU)", "(ODFRU)"},
+	"incr":             {"O(DFR)", "O(DFR)", "O(DFR)", "O(DFR)", "(ODFRUS)", "(ODFRU)"},
+	"setnx":            {"ok", "ok", "ok", "ok", "S(U)", "U"},
+	"setnx-expire":     {"ok", "ok", "O(DFR)", "OF(DR)", "S(U)", "U"},
+	"setnx-repair":     {"ok", "ok", "O(DFR)", "OF(DR)", "(U)", "U"},
+	"expire":           {"ok", "ok", "OF(DR)", "OF(DR)", "(U)", "U"},
+	"token":            {"ok", "ok", "O(DFR)", "OF(DR)", "(U)", "U"},
+	"lua-once":         {"U", "U", "U", "U", "U", "U"},
+	"lua":              {"ok", "ok", "O(DR)", "O(DR)", "(U)", "U"},
+	"wrong-key":        {"O(DR)", "O(DR)", "O(DR)", "O(DR)", "O(DR)", "U"},
+	"user-lock":        {"ok", "ok", "(D)", "(D)", "ok", "U"},
+	"reentrant-simple": {"ok", "ok", "O(DR)", "O(DR)", "(U)", "ok"},
+	"reentrant":        {"ok", "ok", "O(DR)", "O(DR)", "(U)", "ok"},
+	"watchdog":         {"ok", "ok", "ok", "O(DR)", "(U)", "ok"},
+	"redislock":        {"ok", "ok", "ok", "O(DR)", "(U)", "U"},
+	"redlock":          {"ok", "ok", "ok", "O(DR)", "(U)", "ok"},
+	"fenced":           {"ok", "ok", "ok", "ok", "(U)", "ok"},
+	"get-lock":         {"ok", "ok", "ok", "ok", "ok", "U"},
+	"for-update":       {"ok", "ok", "ok", "ok", "ok", "ok"},
+	"cas":              {"U", "U", "U", "U", "U", "U"},
+	"cas-retry":        {"ok", "ok", "ok", "ok", "ok", "ok"},
+	"conditional":      {"ok", "ok", "ok", "ok", "ok", "ok"},
+	"skip-locked":      {"ok", "ok", "ok", "ok", "ok", "ok"},
+}
+
+// engineClaims is what differs on an engine; the scenario "*" stands for all of them.
+var engineClaims = map[string]map[string]map[string]Claim{
+	"mutex-late":  {SQLite: {"*": {NA: "SQLite has one writer: its transaction begins with the write lock, so no snapshot is older than the mutex"}}},
+	"get-lock":    {SQLite: {"*": {NA: "SQLite has no GET_LOCK"}}},
+	"for-update":  {SQLite: {"*": {NA: "SQLite has no row locks (SELECT … FOR UPDATE)"}}},
+	"skip-locked": {SQLite: {"*": {NA: "SQLite has no row locks (SELECT … SKIP LOCKED)"}}},
+}
+
+func claimsFor(name string) Claims {
+	row, ok := claimTable[name]
+	if !ok {
+		panic("service: no claims for stage " + name)
+	}
+	on := make(map[string]Claim, len(row))
+	for i, scenario := range Scenarios() {
+		c, err := parseClaim(row[i])
+		if err != nil {
+			panic(fmt.Sprintf("service: claim of %s in %s: %v", name, scenario, err))
+		}
+		on[scenario] = c
+	}
+	return Claims{On: on, ByEngine: engineClaims[name]}
+}
+
+// parseClaim reads "ok" or "OF(DR)".
+func parseClaim(s string) (Claim, error) {
+	var c Claim
+	if s == "ok" {
+		return c, nil
+	}
+	must, may, has := strings.Cut(s, "(")
+	if has != strings.HasSuffix(may, ")") || s == "" {
+		return c, fmt.Errorf("%q is neither ok nor LETTERS(LETTERS)", s)
+	}
+	var err error
+	if c.Must, err = outcomes(must); err != nil {
+		return Claim{}, err
+	}
+	c.May, err = outcomes(strings.TrimSuffix(may, ")"))
+	return c, err
+}
+
+func outcomes(letters string) ([]string, error) {
+	var out []string
+	for _, l := range letters {
+		o, ok := outcomeLetters[l]
+		if !ok {
+			return nil, fmt.Errorf("unknown outcome %q", l)
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// For is the claim for a scenario on an engine: the engine's own where there is one.
+func (c Claims) For(engine, scenario string) Claim {
+	own := c.ByEngine[engine]
+	for _, key := range []string{scenario, "*"} {
+		if claim, ok := own[key]; ok {
+			return claim
+		}
+	}
+	return c.On[scenario]
+}
