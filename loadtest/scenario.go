@@ -1,0 +1,129 @@
+package loadtest
+
+import (
+	"strings"
+	"time"
+)
+
+// Load is the size and the weather of one row.
+type Load struct {
+	Stock   int // units on sale
+	Users   int // distinct users that ask
+	Clicks  int // requests of each user, at the same moment
+	Workers int // requests under way at once
+	// Work is how long a holder works between its reads and its write.
+	Work time.Duration
+	// TTL of the lock, where it has one.
+	TTL time.Duration
+	// Wait is how long a request waits for the lock; a stage that tries once keeps that.
+	Wait time.Duration
+	// Holds are the hold points of the first process alone, as for `serve --hold`.
+	Holds []string
+}
+
+// Scenario is the weather a stage is run in. Every stage meets the same.
+type Scenario struct {
+	Name  string
+	About string
+	// Processes is how many servers run; 0: as many as the run asks for, at least two.
+	Processes int
+	Load
+	// UserKeyedWorkers replaces Workers for stages with a lock per user, 0: no other number. Such stages work side by
+	// side, and a long Work times 64 would only measure how the database queues.
+	UserKeyedWorkers int
+	// WholeSeconds replaces Load for locks whose TTL has whole seconds.
+	WholeSeconds *Load
+	// Nested lets the order method and the save method it calls each take the lock.
+	Nested bool
+}
+
+// Kills tells whether the scenario plans the death of the first process.
+func (s Scenario) Kills() bool { return s.holds("=kill") }
+
+// Stops tells whether the scenario plans to stop the first process for a while.
+func (s Scenario) Stops() bool { return s.holds("=stop") }
+
+func (s Scenario) holds(action string) bool {
+	for _, h := range s.Holds {
+		if strings.Contains(h, action) {
+			return true
+		}
+	}
+	return false
+}
+
+const ms = time.Millisecond
+
+// Scenarios lists the presets in the order of reports. The numbers are chosen so that a stage that can break does so
+// in practically every run on two cores, and a stage that is safe has the time to sell everything.
+func Scenarios() []Scenario {
+	// 5 ms of work is what makes a race certain: with none, several broken stages survive most runs.
+	crowd := Load{Stock: 100, Users: 400, Clicks: 2, Workers: 64, Work: 5 * ms, TTL: 30 * time.Second, Wait: 30 * time.Second}
+	return []Scenario{
+		{Name: "single", About: "one process", Processes: 1, Load: crowd},
+		{Name: "multi", About: "several processes", Load: crowd},
+		slow(), late(), crash(),
+		{
+			Name: "nested", About: "a method that holds the lock calls a method that takes it", Nested: true,
+			Load: Load{Stock: 5, Users: 20, Clicks: 2, Workers: 64, Work: 5 * ms, TTL: 30 * time.Second, Wait: time.Second},
+		},
+	}
+}
+
+// slow: 100 ms lie between the end of the lease and the end of the work, far more than a scheduler's hiccup.
+func slow() Scenario {
+	return Scenario{
+		Name: "slow", About: "every holder works longer than the TTL", UserKeyedWorkers: 8,
+		Load: Load{Stock: 10, Users: 40, Clicks: 2, Workers: 64, Work: 300 * ms, TTL: 200 * ms, Wait: 30 * time.Second},
+		WholeSeconds: &Load{
+			Stock: 4, Users: 16, Clicks: 2, Workers: 64, Work: 1300 * ms, TTL: time.Second, Wait: 30 * time.Second,
+		},
+	}
+}
+
+// late: the first process stands still for three TTLs between its last look at the lease and its COMMIT, and dawdles
+// before and inside its releases; everybody else is in time.
+func late() Scenario {
+	return Scenario{
+		Name: "late", About: "a few holders outlive their TTL and pause at their release", UserKeyedWorkers: 8,
+		Load: Load{
+			Stock: 10, Users: 40, Clicks: 2, Workers: 64, Work: 100 * ms, TTL: 200 * ms, Wait: 30 * time.Second,
+			Holds: []string{"commit=stop:600ms,times=2", "release=pause:250ms,times=3", "release-between=pause:250ms,times=3"},
+		},
+		WholeSeconds: &Load{
+			Stock: 4, Users: 16, Clicks: 2, Workers: 64, Work: 500 * ms, TTL: time.Second, Wait: 30 * time.Second,
+			Holds: []string{"commit=stop:3s,times=2", "release=pause:1250ms,times=3", "release-between=pause:1250ms,times=3"},
+		},
+	}
+}
+
+// crash: the wait is longer than the TTL, so that whoever waits behind the dead holder of a lock that expires gets it.
+func crash() Scenario {
+	return Scenario{
+		Name: "crash", About: "one process kills itself inside the critical section",
+		Load: Load{
+			Stock: 100, Users: 200, Clicks: 2, Workers: 64, Work: 5 * ms, TTL: time.Second, Wait: 1500 * ms,
+			Holds: []string{"acquire-between=kill,skip=2", "critical=kill,skip=2"},
+		},
+	}
+}
+
+// Pick is a stage in some scenarios.
+type Pick struct {
+	Stage     string
+	Scenarios []string
+}
+
+// DefaultSet are the stages and scenarios that tell the main steps of the ladder apart, in about a minute.
+func DefaultSet() []Pick {
+	return []Pick{
+		{"none", []string{"single"}},
+		{"mutex", []string{"single", "multi"}},
+		{"setnx", []string{"multi", "crash"}},
+		{"lua", []string{"multi", "slow"}},
+		{"user-lock", []string{"multi"}},
+		{"redislock", []string{"multi", "slow", "nested"}},
+		{"watchdog", []string{"multi", "slow", "crash", "nested"}},
+		{"conditional", []string{"multi", "slow", "crash"}},
+	}
+}

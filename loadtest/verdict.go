@@ -1,0 +1,210 @@
+package loadtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// facts is what was measured of one row.
+type facts struct {
+	audit    audit
+	orders   []orderRow
+	tally    *tally
+	stuck    bool
+	probed   bool
+	holders  int
+	foreign  int
+	deaths   map[int]string
+	stopped  int
+	problem  string // why the measurement could not be finished
+	duration float64
+}
+
+// Status of a row.
+const (
+	StatusRan           = "ran"
+	StatusNA            = "n/a"            // the stage can't run there
+	StatusInvalid       = "invalid"        // the measurement says nothing about the stage
+	StatusNotReproduced = "not reproduced" // a claimed outcome did not appear, in several attempts
+	StatusNotJudged     = "not judged"     // a claimed outcome could not have appeared
+)
+
+// maxErrorShare is the part of all requests that may fail without an answer of the business before a row that claims
+// no errors says nothing any more.
+const maxErrorShare = 0.01
+
+// counted are the numbers that follow from the orders.
+type counted struct{ orders, oversold, duplicates, undersold, drift, unanswered int }
+
+// count applies the definitions. The stock column takes no part in oversold: with an absolute update it never goes
+// below zero, however many were sold.
+func count(p Plan, f facts) counted {
+	rows := map[int64]int{}
+	c := counted{}
+	for _, o := range f.orders {
+		if o.Status == "created" || o.Status == "paid" {
+			rows[int64(o.UserID)]++
+			c.orders++
+		}
+	}
+	c.oversold = max(0, c.orders-p.Stock)
+	c.duplicates = c.orders - len(rows)
+	c.undersold = max(0, min(p.Stock, len(f.tally.told))-c.orders)
+	if c.drift = p.Stock - f.audit.StockLeft - c.orders; c.drift == 0 {
+		c.drift = f.audit.Drift // counters beside the table, such as those in Redis
+	}
+	c.unanswered = f.tally.unanswered(rows)
+	return c
+}
+
+// judged lists what the row can say something about. Demand that does not exceed the stock can't oversell, and one
+// click per user can't buy twice.
+func judged(p Plan) []string {
+	list := []string{Undersold, Drift, Unanswered, Stuck, ForeignRelease}
+	if p.Clicks > 1 {
+		list = append([]string{Duplicates}, list...)
+	}
+	if p.Users > p.Stock {
+		list = append([]string{Oversold}, list...)
+	}
+	return list
+}
+
+// outcomes names what happened, in the order of Outcomes.
+func outcomes(p Plan, f facts, c counted) []string {
+	happened := map[string]bool{
+		Oversold: c.oversold > 0, Duplicates: c.duplicates > 0, Undersold: c.undersold > 0, Stuck: f.stuck,
+		ForeignRelease: f.foreign > 0, Drift: c.drift != 0, Unanswered: c.unanswered > 0, Errors: tooManyErrors(f.tally),
+	}
+	could := append(judged(p), Errors)
+	return without(Outcomes(), func(o string) bool { return !happened[o] || !slices.Contains(could, o) })
+}
+
+func tooManyErrors(t *tally) bool { return float64(t.errors) > maxErrorShare*float64(t.requests) }
+
+// invalid is why the row says nothing about the stage, or empty.
+func invalid(p Plan, f facts, c counted) string {
+	switch {
+	case f.problem != "":
+		return f.problem
+	case f.tally.requests != p.Users*p.Clicks:
+		return fmt.Sprintf("%d of %d requests were sent", f.tally.requests, p.Users*p.Clicks)
+	case f.audit.Orders != c.orders || f.audit.InitialStock != p.Stock:
+		return fmt.Sprintf("the audit counts %d orders of %d, the list has %d of %d",
+			f.audit.Orders, f.audit.InitialStock, c.orders, p.Stock)
+	case unplannedDeath(p, f) != "":
+		return unplannedDeath(p, f)
+	case noEvent(p, f) != "":
+		return noEvent(p, f)
+	case idle(p, f) != "":
+		return idle(p, f)
+	case tooManyErrors(f.tally) && !p.Claim.allows(Errors):
+		return fmt.Sprintf("%d of %d requests failed: %s", f.tally.errors, f.tally.requests, f.tally.worst())
+	case c.orders == 0 && !slices.Contains(p.Claim.Must, Undersold) && !slices.Contains(p.Claim.Must, Stuck):
+		return "nothing was sold"
+	}
+	return ""
+}
+
+// noEvent tells which planned event of the scenario did not come, so that the row was run in other weather.
+func noEvent(p Plan, f facts) string {
+	switch {
+	case p.Scenario.Kills() && len(f.deaths) == 0:
+		return "the planned crash did not happen"
+	case p.Scenario.Stops() && f.stopped == 0:
+		return "the planned stop did not happen"
+	}
+	return ""
+}
+
+func unplannedDeath(p Plan, f facts) string {
+	for i := range p.Processes {
+		if how, dead := f.deaths[i]; dead && !mayDie(p, i) {
+			return fmt.Sprintf("process p%d died: %s", i+1, how)
+		}
+	}
+	return ""
+}
+
+// mayDie tells whether the death of process i is part of the scenario.
+func mayDie(p Plan, i int) bool { return i == 0 && p.Scenario.Kills() }
+
+func idle(p Plan, f facts) string {
+	for i, n := range f.tally.served {
+		if n == 0 && !mayDie(p, i) {
+			return fmt.Sprintf("process p%d served nothing", i+1)
+		}
+	}
+	return ""
+}
+
+// worst is the most frequent error.
+func (t *tally) worst() string {
+	name, most := "", 0
+	for detail, n := range t.details {
+		if n > most || n == most && detail < name {
+			name, most = detail, n
+		}
+	}
+	return fmt.Sprintf("%s (%d times)", name, most)
+}
+
+// judge turns a plan and its facts into a row of the report.
+func judge(p Plan, f facts) Row {
+	c := count(p, f)
+	r := newRow(p)
+	r.measured(p, f, c)
+	r.Judged = judged(p)
+	r.Outcome = list(outcomes(p, f, c))
+	r.Note = note(p, f)
+	if reason := invalid(p, f, c); reason != "" {
+		r.Status, r.Verdict = StatusInvalid, "INVALID: "+reason
+		return r
+	}
+	r.Status, r.Verdict = StatusRan, verdictText(r)
+	missing := p.Claim.Missing(r.Outcome)
+	r.AsClaimed = p.Claim.Met(r.Outcome)
+	if unjudged := without(missing, func(o string) bool { return o == Errors || slices.Contains(r.Judged, o) }); len(unjudged) > 0 {
+		r.Status, r.Verdict = StatusNotJudged, "NOT JUDGED: "+strings.Join(unjudged, ", ")
+	}
+	return r
+}
+
+// verdictText is the row in a few words.
+func verdictText(r Row) string {
+	if len(r.Outcome) == 0 {
+		return "ok"
+	}
+	amount := map[string]int{
+		Oversold: r.Oversold, Duplicates: r.Duplicates, Undersold: r.Undersold, ForeignRelease: r.ForeignReleases,
+		Drift: r.Drift, Unanswered: r.Unanswered, Errors: r.Errors,
+	}
+	var words []string
+	for _, o := range r.Outcome {
+		word := strings.ToUpper(strings.ReplaceAll(o, "_", " "))
+		if o != Stuck {
+			word = fmt.Sprintf("%s %d", word, amount[o])
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, ", ")
+}
+
+// note says what the numbers do not.
+func note(p Plan, f facts) string {
+	var words []string
+	if p.Users <= p.Stock {
+		words = append(words, fmt.Sprintf("oversell not judged: %d users for %d units", p.Users, p.Stock))
+	}
+	if p.Clicks < 2 {
+		words = append(words, "duplicates not judged: one click per user")
+	}
+	if f.tally.cut > 0 {
+		words = append(words, fmt.Sprintf("%d requests were cut off by the crash", f.tally.cut))
+	}
+	if f.tally.errors > 0 {
+		words = append(words, "errors: "+f.tally.worst())
+	}
+	return strings.Join(words, "; ")
+}
