@@ -126,7 +126,7 @@ type Entry struct {
 	ID         string // the message's id in the stream
 	Partition  int
 	InFlight          // zero when Malformed
-	Deliveries int64  // how often it was handed to a worker, this time included; 0 for a first delivery
+	Deliveries int64  // how often it was handed to a worker, this time included
 	Malformed  string // why the message can't be read as an order; empty: it can
 }
 

@@ -41,7 +41,8 @@ type Move struct {
 	User     int64 // the owner; 0: whoever it is (the sweep)
 	From     Status
 	To       Status
-	GiveBack bool // the unit goes back: stock + 1, the user's claim ends and a due return is recorded
+	GiveBack bool   // the unit goes back: stock + 1, the user's claim ends and a due return is recorded
+	Reason   string // why, for cancelled orders; at most 100 characters
 	At       time.Time
 }
 
@@ -56,20 +57,21 @@ type DueReturn struct {
 type LifeStore interface {
 	// Order returns ErrNotFound when there is no row, tombstones included.
 	Order(ctx context.Context, id ID) (Order, error)
-	// Orders returns the rows that exist, by id.
-	Orders(ctx context.Context, ids []ID) (map[ID]Order, error)
-	// Move returns the order as it is afterwards. ErrNotFound, ErrForbidden for another user's order, and
+	// OrdersByID returns the rows that exist.
+	OrdersByID(ctx context.Context, ids []ID) (map[ID]Order, error)
+	// MoveOrder returns the order as it is afterwards. ErrNotFound, ErrForbidden for another user's order, and
 	// ErrInvalidState (with the order as it is) when it was not in the state From.
-	Move(ctx context.Context, m Move) (Order, error)
-	// Tombstone inserts a row without stock for an order in flight, with the status cancelled or failed, and
-	// records the due return. False: a row was there first; it is returned and decides.
-	Tombstone(ctx context.Context, u Unit, status Status, at time.Time) (row Order, inserted bool, err error)
-	// Unpaid lists created orders from before the time given, oldest first.
-	Unpaid(ctx context.Context, before time.Time, limit int) ([]Order, error)
+	MoveOrder(ctx context.Context, m Move) (Order, error)
+	// Tombstone inserts a row without stock for an order in flight, with the status cancelled or failed and the
+	// reason (at most 100 characters), and records the due return. False: a row was there first; it is returned
+	// and decides.
+	Tombstone(ctx context.Context, u Unit, status Status, reason string, at time.Time) (row Order, inserted bool, err error)
+	// UnpaidOrders lists created orders from before the time given, oldest first.
+	UnpaidOrders(ctx context.Context, before time.Time, limit int) ([]Order, error)
 	// DueReturns lists units to be given back whose orders ended before the time given, oldest first.
 	DueReturns(ctx context.Context, before time.Time, limit int) ([]DueReturn, error)
-	// Returned removes due returns once the gate has the units back.
-	Returned(ctx context.Context, orders []ID) error
+	// ClearReturns removes due returns once the gate has the units back.
+	ClearReturns(ctx context.Context, orders []ID) error
 	// GateState reads what Preheat and reconcile compare with the gate, in one snapshot. ErrNotFound.
 	GateState(ctx context.Context, voucher ID) (Preheat, error)
 }
