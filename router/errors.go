@@ -1,0 +1,93 @@
+package router
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/service"
+)
+
+// What can go wrong before the service is asked.
+var (
+	errBadRequest   = errors.New("bad request")
+	errUnauthorized = errors.New("unauthorized")
+	errNoRoute      = errors.New("no such page")
+	errNoMethod     = errors.New("this page does not know that method")
+	errRateLimited  = errors.New("too many requests are being served")
+	errNotReady     = errors.New("not ready")
+)
+
+// answers is the one table from errors to statuses; the first row that matches counts, and an error without a row is
+// 500 internal.
+var answers = []struct {
+	err    error
+	status int
+	code   string
+	// text is what the client reads. Empty: the error's own words, which are ours and nobody else's.
+	text string
+}{
+	{errBadRequest, http.StatusBadRequest, "bad_request", ""},
+	{errUnauthorized, http.StatusUnauthorized, "unauthorized", ""},
+	{service.ErrForbidden, http.StatusForbidden, "forbidden", ""},
+	{service.ErrNotStarted, http.StatusForbidden, "not_started", "the sale has not started"},
+	{service.ErrEnded, http.StatusForbidden, "ended", "the sale has ended"},
+	{errNoRoute, http.StatusNotFound, "not_found", "no such page"},
+	{service.ErrNotFound, http.StatusNotFound, "not_found", "not found"},
+	{errNoMethod, http.StatusMethodNotAllowed, "method_not_allowed", ""},
+	{service.ErrSoldOut, http.StatusConflict, "sold_out", "sold out"},
+	{service.ErrAlreadyOrdered, http.StatusConflict, "already_ordered", "one order per user, and this user has one"},
+	{service.ErrOrderInProgress, http.StatusConflict, "order_in_progress", "another order of this user is in progress"},
+	{service.ErrInvalidState, http.StatusConflict, "invalid_state", "the order's state does not allow this"},
+	{service.ErrInvalid, http.StatusUnprocessableEntity, "invalid", ""},
+	{errRateLimited, http.StatusTooManyRequests, "rate_limited", ""},
+	{service.ErrLockLost, http.StatusServiceUnavailable, "lock_lost", "the lock was lost before the order was written; try again"},
+	{service.ErrGaveUp, http.StatusServiceUnavailable, "gave_up", "too many orders changed the stock at once; try again"},
+	{service.ErrBusy, http.StatusServiceUnavailable, "busy", "busy; try again"},
+	{service.ErrStoreBusy, http.StatusServiceUnavailable, "busy", "busy; try again"},
+	{errNotReady, http.StatusServiceUnavailable, "not_ready", "the database or Redis does not answer"},
+}
+
+// failure is an error's answer.
+func failure(err error) (status int, code, text string) {
+	for _, row := range answers {
+		if !errors.Is(err, row.err) {
+			continue
+		}
+		if row.text == "" {
+			row.text = strings.TrimPrefix(err.Error(), row.err.Error()+": ")
+		}
+		return row.status, row.code, row.text
+	}
+	return http.StatusInternalServerError, "internal", "internal error"
+}
+
+type errorBody struct {
+	Error errorDetail `json:"error"`
+}
+
+type errorDetail struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// fail answers with the error. What the client is not told is logged.
+func (a *api) fail(c *gin.Context, err error) {
+	status, code, text := failure(err)
+	level := slog.LevelDebug
+	if status == http.StatusInternalServerError || errors.Is(err, errNotReady) {
+		level = slog.LevelError
+	}
+	a.Log.LogAttrs(c.Request.Context(), level, "request failed", slog.String("code", code), slog.Any("error", err),
+		slog.String("method", c.Request.Method), slog.String("route", c.FullPath()), slog.String("request_id", idOf(c)))
+	switch status {
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		c.Header("Retry-After", "1")
+	case http.StatusUnauthorized:
+		c.Header("WWW-Authenticate", "Bearer")
+	}
+	c.AbortWithStatusJSON(status, errorBody{errorDetail{Code: code, Message: text}})
+}

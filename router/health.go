@@ -1,0 +1,32 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// readyWithin bounds one look at the database and Redis.
+const readyWithin = 2 * time.Second
+
+// health says that the process serves.
+func (a *api) health(c *gin.Context) error {
+	c.JSON(http.StatusOK, gin.H{"status": "ok"})
+	return nil
+}
+
+// ready says that the process can place orders: the database and Redis answer.
+func (a *api) ready(c *gin.Context) error {
+	if a.Ready != nil {
+		ctx, cancel := context.WithTimeout(c.Request.Context(), readyWithin)
+		defer cancel()
+		if err := a.Ready(ctx); err != nil {
+			return fmt.Errorf("%w: %w", errNotReady, err)
+		}
+	}
+	c.JSON(http.StatusOK, gin.H{"status": "ready"})
+	return nil
+}

@@ -1,0 +1,85 @@
+package router
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/service"
+)
+
+type placedJSON struct {
+	OrderID service.ID     `json:"order_id"`
+	Status  service.Status `json:"status"`
+}
+
+type orderJSON struct {
+	ID         service.ID     `json:"id"`
+	VoucherID  service.ID     `json:"voucher_id"`
+	UserID     int64          `json:"user_id,string"`
+	Status     service.Status `json:"status"`
+	PriceCents int64          `json:"price_cents"`
+	CreatedAt  time.Time      `json:"created_at"`
+	UpdatedAt  time.Time      `json:"updated_at"`
+}
+
+// placeOrder hands on the request's own context: a *gin.Context never ends.
+func (a *api) placeOrder(c *gin.Context) error {
+	voucher, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	user, err := a.auth.user(c.Request)
+	if err != nil {
+		return err
+	}
+	stage, err := a.stageOf(c)
+	if err != nil {
+		return err
+	}
+	order, err := a.Placer.Place(c.Request.Context(), stage, voucher, user)
+	if err != nil {
+		return err
+	}
+	c.Header("Location", "/api/v1/orders/"+order.ID.String())
+	c.JSON(http.StatusCreated, placedJSON{order.ID, order.Status})
+	return nil
+}
+
+// stageOf is the server's stage, or in lab mode the one that the request names.
+func (a *api) stageOf(c *gin.Context) (service.Stage, error) {
+	name, named := c.GetQuery("stage")
+	if !named {
+		return a.Stage, nil
+	}
+	if !a.Lab {
+		return service.Stage{}, fmt.Errorf("%w: only a server in lab mode lets a request choose its stage", errBadRequest)
+	}
+	stage, err := a.StageFor(name)
+	if err != nil {
+		return service.Stage{}, fmt.Errorf("%w: %v", errBadRequest, err)
+	}
+	return stage, nil
+}
+
+func (a *api) getOrder(c *gin.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	user, err := a.auth.user(c.Request)
+	if err != nil {
+		return err
+	}
+	o, err := a.Vouchers.Order(c.Request.Context(), id, user)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, orderJSON{
+		ID: o.ID, VoucherID: o.VoucherID, UserID: o.UserID, Status: o.Status, PriceCents: o.PriceCents,
+		CreatedAt: o.CreatedAt.UTC(), UpdatedAt: o.UpdatedAt.UTC(),
+	})
+	return nil
+}
