@@ -2,6 +2,7 @@ package router
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -76,6 +77,10 @@ type errorDetail struct {
 
 // fail answers with the error. What the client is not told is logged.
 func (a *api) fail(c *gin.Context, err error) {
+	if c.Request.Context().Err() != nil {
+		// The client has gone, or the server stops: nothing was written, and it is not the database's fault.
+		err = fmt.Errorf("%w: %w", service.ErrBusy, err)
+	}
 	status, code, text := failure(err)
 	level := slog.LevelDebug
 	if status == http.StatusInternalServerError || errors.Is(err, errNotReady) {
@@ -83,6 +88,9 @@ func (a *api) fail(c *gin.Context, err error) {
 	}
 	a.Log.LogAttrs(c.Request.Context(), level, "request failed", slog.String("code", code), slog.Any("error", err),
 		slog.String("method", c.Request.Method), slog.String("route", c.FullPath()), slog.String("request_id", idOf(c)))
+	if c.Writer.Written() {
+		return // a panic after the answer began
+	}
 	switch status {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		c.Header("Retry-After", "1")

@@ -30,6 +30,9 @@ func (b *buy) underLock(ctx context.Context, lease *lock.Lease) error {
 		return err
 	}
 	if b.stage.readsInside() {
+		if err := b.firstOrder(ctx, b.Store); err != nil {
+			return err
+		}
 		return b.commit(ctx, lease, func(tx Tx) error { return b.readAndWrite(ctx, tx, fence) })
 	}
 	seen, err := b.read(ctx, b.Store)

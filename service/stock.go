@@ -101,12 +101,10 @@ func (b *buy) lockedRead(ctx context.Context, tx Tx) (Stock, error) {
 	return b.unitsLeft(ctx, func(context.Context, ID) (Stock, error) { return seen, nil })
 }
 
-// takeUnit locks one free unit row. The order goes first: a user's second click then waits on the unique index with
+// takeUnit locks one free unit row. The user's order was asked for before BEGIN, because a plain read in here would fix
+// a snapshot from before the units that others took meanwhile. The order goes first: a user's second click then waits on the unique index with
 // empty hands, where it would otherwise keep a unit from somebody who is told that all of them are busy.
 func (b *buy) takeUnit(ctx context.Context, tx Tx) error {
-	if err := b.firstOrder(ctx, tx); err != nil {
-		return err
-	}
 	if err := b.insert(ctx, tx); err != nil {
 		return err
 	}
