@@ -214,6 +214,16 @@ var textsEN = map[string]Text{
 		Answer: "It would not: A (token 1) reads 10 and stops, B (token 2) reads 10; A wakes and writes 9 first, which nothing forbids yet, then B writes 9. " +
 			"With the claim first, B's token is in the row before B reads, so A's write either came before that read or is refused.",
 	},
+	"fair": {
+		Fixes: "fenced behind a queue: inside a process the lock is handed from one request to the next, across processes the longest waiting is served first. " +
+			"Whoever waits sends no commands, and nobody is overtaken for ever.",
+		StillBreaks: "It is still one order at a time. A queue must also notice that somebody in it has died, so after a crash " +
+			"the next one waits until the dead one's place lapses.",
+		Question: "Every order takes the same time under the lock. What does the order of waiting change? " +
+			"Run `seckill compare --stages fenced,fair --scenarios multi` and compare p95 and the rate.",
+		Answer: "The slowest waiting, not the sum of the work: with random retries an unlucky request is overtaken again and again. " +
+			"And a hand-off costs no idle time between two holders, while a retry comes some time after the release.",
+	},
 	"get-lock": {
 		Fixes: "The database's own lock, GET_LOCK: no Redis and no TTL. It belongs to a connection; when a process dies, the server closes " +
 			"its connection and frees the lock.",
@@ -271,5 +281,25 @@ var textsEN = map[string]Text{
 			"Run `seckill compare --stages for-update,skip-locked --scenarios multi --work 50ms --db spawn`.",
 		Answer: "for-update sells at most 20 orders a second, because all wait for one row. skip-locked locks a different row for each buyer, " +
 			"so as many orders are in work as there are workers.",
+	},
+	"gate": {
+		Fixes: "A script in Redis admits one order per user, and no more users than there are units, before the database is asked. Whoever comes too late is told so " +
+			"without any database work; whoever is admitted writes the order as conditional does.",
+		StillBreaks: "The stock is now counted in two places. When the transaction fails, the unit has to be given back, once; when the process dies in between, " +
+			"it stays in flight until the reconciler compares Redis with the database. An admitted request still waits for the database.",
+		Question: "What does a request cost the database after the voucher is sold out? " +
+			"Run `seckill compare --stages conditional,gate --scenarios multi` and compare the latencies of the refused.",
+		Answer: "With conditional a failed UPDATE or a read each time; with gate nothing, as the script answers from memory. In a flash sale nearly all requests " +
+			"are refused, so this is where most of the work goes away.",
+	},
+	"stream": {
+		Fixes: "One script admits the order and appends it to a Redis stream, so no process can die between the two. The client gets 202 at once; workers write the orders " +
+			"in batches at the pace that the database bears, and what a dead worker left is claimed by another.",
+		StillBreaks: "The answer is a promise: the client has to ask for the order's state, and an order can still fail, in which case its unit goes back. " +
+			"What Redis has accepted and not yet written is as durable as Redis is.",
+		Question: "A worker may be killed after it has written an order and before it has acknowledged it. Is the order written twice? " +
+			"Run `seckill compare --stages gate,stream --scenarios multi,crash`.",
+		Answer: "No. The message is delivered again, but the order's id was given at admission, so the second insert meets the first one's key and is acknowledged as done. " +
+			"Delivery at least once and a write that can be repeated make exactly one order.",
 	},
 }

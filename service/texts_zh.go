@@ -134,6 +134,12 @@ var textsZH = map[string]Text{
 		Question:    "持有者为什么要在读之前先写令牌？只在最后写入时检查不行吗？运行 `seckill compare --stages watchdog,fenced --scenarios late`。",
 		Answer:      "不行：A（令牌 1）读到 10 后停住，B（令牌 2）也读到 10；A 醒来先写 9，此时没有什么能拦住它，接着 B 也写 9。先写令牌的话，B 读之前行里已是 2，A 的写入要么早于 B 的读，要么被拒绝。",
 	},
+	"fair": {
+		Fixes:       "在 fenced 前面加一个队列：进程内由前一个请求直接把锁交给后一个，进程之间先到先得。等待者不发命令，也没有谁会一直被插队。",
+		StillBreaks: "仍然一次只能处理一笔订单。队列还得发现排在里面的进程已经死了，所以崩溃之后，后一个要等到死者的位置过期。",
+		Question:    "每笔订单持锁的时间都一样，排队的顺序改变了什么？运行 `seckill compare --stages fenced,fair --scenarios multi`，比较 p95 和速率。",
+		Answer:      "改变的是最慢的等待，不是工作的总量：随机重试时，运气差的请求会一再被插队。此外，直接交接使两个持有者之间没有空闲，而重试总要在释放之后过一会儿才来。",
+	},
 	"get-lock": {
 		Fixes:       "用数据库自己的锁 GET_LOCK：不需要 Redis，也没有 TTL。锁属于一条连接；进程死了，服务器关掉它的连接，锁就放开。",
 		StillBreaks: "每个持有者和每个等待者都占一条连接，所以要有单独的连接池，否则等待者会让持有者连事务都开不了。嵌套调用用的是另一条连接，会自己等自己；连接一断，持有者还在处理，锁就已经放开。",
@@ -169,5 +175,17 @@ var textsZH = map[string]Text{
 		StillBreaks: "结果正确。代价是每件商品要有一行；而且可能剩下的每一件都正被别人锁着：这是 busy，不是售罄，因为那些事务还可能回滚。SQLite 没有行锁，这个阶段在它上面不适用。",
 		Question:    "如果事务里的业务处理要 50 毫秒，两个阶段的吞吐量会怎样？运行 `seckill compare --stages for-update,skip-locked --scenarios multi --work 50ms --db spawn`。",
 		Answer:      "for-update 每秒最多卖 20 件，因为大家等的是同一行。skip-locked 让每个买家锁住不同的行，有多少并发请求就有多少笔订单同时处理。",
+	},
+	"gate": {
+		Fixes:       "访问数据库之前，先由 Redis 里的脚本放行：每个用户一单，放行的人数不超过库存。来晚的请求立即得到答复，完全不碰数据库；被放行的请求按 conditional 的方式写订单。",
+		StillBreaks: "库存现在记在两处。事务失败时要把名额退回，而且只能退一次；进程若死在两步之间，这个名额就一直处于在途状态，直到对账时拿 Redis 与数据库比较。被放行的请求仍要等数据库。",
+		Question:    "售罄之后，一个请求要花数据库多少工作？运行 `seckill compare --stages conditional,gate --scenarios multi`，比较被拒绝请求的延迟。",
+		Answer:      "conditional 每次都要一次查询或一条落空的 UPDATE；gate 一点也不要，脚本直接从内存答复。秒杀里几乎所有请求都会被拒绝，省下的正是大头。",
+	},
+	"stream": {
+		Fixes:       "一个脚本同时完成放行和写入 Redis 流，进程不可能死在两步之间。客户端立即得到 202；工作者按数据库承受得了的速度成批写订单，死去的工作者留下的消息由别的工作者认领。",
+		StillBreaks: "答复只是承诺：客户端要再查订单状态，订单仍可能失败，失败时名额退回。Redis 已接受而尚未写入数据库的订单，可靠程度取决于 Redis。",
+		Question:    "工作者可能在写完订单、尚未确认消息时被杀死，订单会写两次吗？运行 `seckill compare --stages gate,stream --scenarios multi,crash`。",
+		Answer:      "不会。消息会再次投递，但订单的 id 在放行时就已确定，第二次插入遇到第一次的主键，按已完成确认。至少投递一次，加上可以重复的写入，结果恰好是一笔订单。",
 	},
 }
