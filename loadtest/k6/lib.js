@@ -85,12 +85,13 @@ export function unused(audit) {
   }
 }
 
-// options are k6's options of a plan.
+// options are k6's options of a plan. k6 refuses to run for less than a second; whoever comes after the plan's last
+// arrival is sent away by the script.
 export function options(p, vus) {
   const common = { preAllocatedVUs: vus, maxVUs: vus };
   // k6 wants whole arrivals per time unit; a minute leaves room for slow rates.
   const perMinute = Math.max(1, Math.round(p.rate * 60));
-  const duration = `${Math.ceil(p.seconds * 1000)}ms`;
+  const duration = `${Math.max(1000, Math.ceil(p.seconds * 1000))}ms`;
   const scenario = p.shape === 'ramp'
     ? { executor: 'ramping-arrival-rate', startRate: 0, timeUnit: '1m', stages: [{ target: perMinute, duration }], ...common }
     : { executor: 'constant-arrival-rate', rate: perMinute, timeUnit: '1m', duration, ...common };
@@ -129,7 +130,7 @@ function percentiles(metrics, name) {
 export function row(p, kit, metrics) {
   const audit = {};
   audits.forEach((name) => { audit[name] = value(metrics, name, 'value'); });
-  const arrived = value(metrics, 'iterations', 'count');
+  const arrived = value(metrics, 'arrived', 'count');
   const dropped = value(metrics, 'dropped_iterations', 'count');
   const requests = value(metrics, 'sent', 'count');
   const errors = value(metrics, 'errors', 'count');
