@@ -110,7 +110,11 @@ func (c *shopCrew) handler(i int) http.Handler {
 		})
 	}
 	answer("/api/v1/vouchers/77/audit", func() any {
-		return map[string]int{"initial_stock": s.stock, "stock_left": s.stock - len(s.orders), "orders": len(s.orders)}
+		sold := len(s.orders)
+		return map[string]int{
+			"initial_stock": s.stock, "stock_left": s.stock - sold, "orders": sold, "users": sold,
+			"oversold": max(0, sold-s.stock), "duplicates": 0, "drift": 0, "in_flight": 0,
+		}
 	})
 	answer("/api/v1/vouchers/77/orders", func() any {
 		rows := []map[string]string{}
