@@ -2,24 +2,237 @@ package lock
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // Lease is one share of a lock's ownership. Its methods are safe for concurrent use.
-type Lease struct{}
+type Lease struct {
+	own    *ownership
+	parent *Lease // the lease of the same locker and key in Acquire's ctx, live or not
+	ctx    context.Context
+	cancel context.CancelCauseFunc
 
-// Context carries the values of Acquire's ctx, not its cancellation, and ends with a cause when the lease ends.
-func (l *Lease) Context() context.Context { panic("not yet") }
+	given atomic.Bool // Release was called
+	once  sync.Once
+	err   error
+}
+
+// leaseKey is under what a lease is found again in a context: re-entry is by locker and key.
+type leaseKey struct {
+	l   *locker
+	key string
+}
+
+// newShare adds a share to own, or returns nil when own has ended.
+func newShare(ctx context.Context, own *ownership, parent *Lease) *Lease {
+	s := &Lease{own: own, parent: parent}
+	keep := context.WithValue(context.WithoutCancel(ctx), leaseKey{own.l, own.key}, s)
+	s.ctx, s.cancel = context.WithCancelCause(keep)
+	if !own.join(s) {
+		s.cancel(ErrReleased)
+		return nil
+	}
+	return s
+}
+
+// liveIn finds the nearest lease of l and key in ctx that is still ours.
+func liveIn(ctx context.Context, l *locker, key string) (nearest, live *Lease) {
+	nearest, _ = ctx.Value(leaseKey{l, key}).(*Lease)
+	for s := nearest; s != nil; s = s.parent {
+		if s.Check() == nil {
+			return nearest, s
+		}
+	}
+	return nearest, nil
+}
+
+// Context carries the values of Acquire's ctx, not its cancellation, and ends with a cause when the lease ends:
+// ErrReleased, ErrExpired, ErrMaxHold, ErrClosed, or an ErrLost when Redis said that the lock is not ours.
+// Whoever gets it shares the ownership where the lock has re-entry.
+func (s *Lease) Context() context.Context { return s.ctx }
 
 // Fence is the fencing token: it grows with every fresh ownership of the key; 0 where the lock has none.
-func (l *Lease) Fence() int64 { panic("not yet") }
+func (s *Lease) Fence() int64 { return s.own.fence }
 
-// Remaining is how long the lease is certain to last without a renewal; math.MaxInt64 where nothing expires.
-func (l *Lease) Remaining() time.Duration { panic("not yet") }
+// Remaining is how long the lease is certain to last without a renewal, 0 when it has ended;
+// math.MaxInt64 where nothing expires.
+func (s *Lease) Remaining() time.Duration {
+	if s.Check() != nil {
+		return 0
+	}
+	return s.own.remaining()
+}
 
-// Check is nil while the lease is certain to be ours, else an ErrLost or ErrReleased.
-func (l *Lease) Check() error { panic("not yet") }
+// Check is nil while the lease is certain to be ours, else an ErrLost or ErrReleased. It asks no server: it compares
+// the monotonic clock with the last confirmed deadline, so it also tells a process that was stopped meanwhile.
+func (s *Lease) Check() error {
+	if s.given.Load() {
+		return ErrReleased
+	}
+	return s.own.check()
+}
 
 // Release gives this share back; the last share frees the lock. It works on a cancelled context, and a second call
-// returns the first one's result. ErrLost when the lock was not ours any more.
-func (l *Lease) Release(ctx context.Context) error { panic("not yet") }
+// returns the first one's result. ErrLost when the lock was not ours any more; another error when nobody answered by
+// the local deadline, and then the key is removed behind as soon as somebody does.
+func (s *Lease) Release(ctx context.Context) error {
+	s.once.Do(func() { s.err = s.own.release(ctx, s) })
+	return s.err
+}
+
+// ownership is what all shares of one acquired lock have in common. It is the only place where a lease ends.
+type ownership struct {
+	l     *locker
+	key   string // the caller's
+	name  string // in Redis
+	token string
+	id    uint64
+	fence int64
+	at    time.Time // the acquire was confirmed
+	maxAt time.Time // MaxHold is over; zero: never
+	res   any       // the algorithm's
+	// unclear: until then a copy of the acquire, whose answer never came, may still create the key.
+	unclear time.Time
+
+	mu       sync.Mutex
+	shares   []*Lease
+	deadline time.Time // zero: nothing expires
+	clipped  bool      // the deadline is MaxHold's
+	timer    *time.Timer
+	ended    error // the cause, nil while live
+}
+
+var ownerships atomic.Uint64
+
+// confirm notes that Redis granted ttl to a command sent at sent. The clock starts before the send, because the
+// key's clock in Redis started later; drift allows for the two clocks' different speeds.
+func (o *ownership) confirm(sent time.Time, ttl time.Duration, clipped bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	until := sent.Add(ttl - drift(ttl))
+	if o.ended != nil || !until.After(o.deadline) {
+		return
+	}
+	o.deadline, o.clipped = until, clipped
+	switch {
+	case !o.l.guarded:
+	case o.timer == nil:
+		o.timer = time.AfterFunc(time.Until(until), o.overdue)
+	default:
+		o.timer.Reset(time.Until(until))
+	}
+}
+
+// overdue runs on the lease's own timer, so that it ends even when a renewal is stuck.
+func (o *ownership) overdue() {
+	o.mu.Lock()
+	if left := time.Until(o.deadline); left > 0 && o.ended == nil {
+		o.timer.Reset(left)
+		o.mu.Unlock()
+		return
+	}
+	o.mu.Unlock()
+	o.end(o.lapse())
+}
+
+// lapse is the error of a deadline that has passed.
+func (o *ownership) lapse() error {
+	if o.clipped {
+		return ErrMaxHold
+	}
+	return ErrExpired
+}
+
+// end makes all shares end with cause; only the first cause counts.
+func (o *ownership) end(cause error) {
+	o.mu.Lock()
+	if o.ended != nil {
+		o.mu.Unlock()
+		return
+	}
+	o.ended = cause
+	shares := o.shares
+	if o.timer != nil {
+		o.timer.Stop()
+	}
+	o.mu.Unlock()
+	for _, s := range shares {
+		s.cancel(cause)
+	}
+	o.l.forget(o)
+	o.l.tell(o.l.o.Observer.Lost, o.event(time.Now(), cause))
+}
+
+func (o *ownership) join(s *Lease) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended != nil {
+		return false
+	}
+	o.shares = append(o.shares, s)
+	return true
+}
+
+// leave takes s out and reports whether it was the last, and the cause with which the ownership had ended.
+func (o *ownership) leave(s *Lease) (last bool, ended error) {
+	o.mu.Lock()
+	for i := range o.shares {
+		if o.shares[i] == s {
+			o.shares = append(o.shares[:i:i], o.shares[i+1:]...)
+			break
+		}
+	}
+	last, ended = len(o.shares) == 0, o.ended
+	if last && ended == nil {
+		o.ended = ErrReleased
+		if o.timer != nil {
+			o.timer.Stop()
+		}
+	}
+	o.mu.Unlock()
+	s.given.Store(true)
+	s.cancel(ErrReleased)
+	return last, ended
+}
+
+func (o *ownership) check() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.ended == ErrClosed:
+		return fmt.Errorf("%w: %w", ErrLost, ErrClosed)
+	case o.ended != nil:
+		return o.ended
+	case !o.deadline.IsZero() && !time.Now().Before(o.deadline):
+		return o.lapse()
+	}
+	return nil
+}
+
+func (o *ownership) remaining() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.deadline.IsZero() {
+		return math.MaxInt64
+	}
+	return max(0, time.Until(o.deadline))
+}
+
+// left is the time until the deadline, 0 without one.
+func (o *ownership) left() time.Duration {
+	if d := o.remaining(); d != math.MaxInt64 {
+		return d
+	}
+	return 0
+}
+
+func (o *ownership) event(at time.Time, err error) Event {
+	return Event{Lock: o.l.kind, Key: o.key, Lease: o.id, Fence: o.fence, At: at, Err: err}
+}
+
+// drift is what the local deadline is shorter than the TTL: 1 % for clocks of different speed, 2 ms for their steps.
+func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }

@@ -1,0 +1,120 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// asking sends one command until it is answered. Every copy has a goroutine of its own, so that neither a silent
+// server nor a client without time-outs can hold the caller longer than ctx: the goroutine stays with its command, the
+// caller goes. Only commands that are harmless when repeated are asked in this way.
+type asking[T any] struct {
+	bg       *background
+	patience time.Duration // of silence before another copy is sent
+	copies   int           // at most
+	limit    time.Duration // of silence after the last copy
+	send     func() (T, error)
+
+	answers  chan answer[T]
+	sent     int
+	open     int // copies without an outcome
+	unclear  int // copies that failed without an answer: they may still arrive
+	lastSent time.Time
+}
+
+// answer is one copy's outcome.
+type answer[T any] struct {
+	val  T
+	err  error
+	sent time.Time // before the copy was sent
+}
+
+// answered tells an answer of the server, be it an error, from a failure to get one.
+func answered(err error) bool {
+	var reply redis.Error
+	return err == nil || errors.As(err, &reply) || errors.Is(err, ErrNoQuorum)
+}
+
+// run returns the first answer; or the last failure when all copies failed; or errNoAnswer when all keep silent; or
+// ctx's error when it ends before.
+func (a *asking[T]) run(ctx context.Context) answer[T] {
+	a.answers = make(chan answer[T], a.copies)
+	a.launch()
+	timer := time.NewTimer(a.patience)
+	defer timer.Stop()
+	for {
+		select {
+		case got := <-a.answers:
+			if a.close(got) || a.open == 0 && a.sent == a.copies {
+				return got
+			}
+			if a.sent < a.copies {
+				timer.Reset(a.backoff())
+			}
+		case <-timer.C:
+			if a.sent == a.copies {
+				return answer[T]{err: errNoAnswer}
+			}
+			a.launch()
+			timer.Reset(a.silence())
+		case <-ctx.Done():
+			return answer[T]{err: ctx.Err()}
+		}
+	}
+}
+
+// silence is how long to wait after a copy.
+func (a *asking[T]) silence() time.Duration {
+	if a.sent == a.copies {
+		return a.limit
+	}
+	return a.patience
+}
+
+// launch sends a copy.
+func (a *asking[T]) launch() {
+	a.sent++
+	a.open++
+	a.lastSent = time.Now()
+	sent, answers, send := a.lastSent, a.answers, a.send
+	a.bg.run(func() {
+		val, err := send()
+		answers <- answer[T]{val, err, sent}
+	})
+}
+
+// close notes a copy's outcome and reports whether it is an answer.
+func (a *asking[T]) close(got answer[T]) bool {
+	a.open--
+	if answered(got.err) {
+		return true
+	}
+	a.unclear++
+	return false
+}
+
+// backoff grows with every failure: a broken connection deserves a new one at once, a dead server some time.
+func (a *asking[T]) backoff() time.Duration {
+	return min(a.patience, time.Duration(a.unclear*a.unclear)*2*time.Millisecond)
+}
+
+// settle waits a little for the copies without an outcome and hands their answers to each. It reports whether all
+// copies' outcomes are known now.
+func (a *asking[T]) settle(grace time.Duration, each func(answer[T])) bool {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	for a.open > 0 {
+		select {
+		case got := <-a.answers:
+			if a.close(got) {
+				each(got)
+			}
+		case <-timer.C:
+			return false
+		}
+	}
+	return a.unclear == 0
+}

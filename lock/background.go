@@ -1,0 +1,107 @@
+package lock
+
+import (
+	"context"
+	"sync"
+)
+
+// background owns everything of a Client that outlives a call: the goroutines, which Close waits for, and the live
+// leases, which Close ends.
+type background struct {
+	ctx  context.Context // ends when Close gives up waiting, or has nothing left to wait for
+	stop context.CancelFunc
+
+	open context.Context // ends with Close: long-lived goroutines return
+	shut context.CancelFunc
+
+	mu   sync.Mutex
+	n    int           // goroutines
+	idle chan struct{} // made by Close, closed when n is 0
+	live map[*ownership]struct{}
+}
+
+func newBackground() *background {
+	b := &background{live: map[*ownership]struct{}{}}
+	b.open, b.shut = context.WithCancel(context.Background())
+	b.ctx, b.stop = context.WithCancel(context.Background())
+	return b
+}
+
+// run starts f on a goroutine that Close waits for.
+func (b *background) run(f func()) {
+	b.mu.Lock()
+	b.n++
+	b.mu.Unlock()
+	go func() {
+		defer b.done()
+		f()
+	}()
+}
+
+func (b *background) done() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.n--; b.n == 0 && b.idle != nil {
+		close(b.idle)
+		b.idle = nil
+	}
+}
+
+// add notes a live ownership; false when the client is closed.
+func (b *background) add(o *ownership) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open.Err() != nil {
+		return false
+	}
+	b.live[o] = struct{}{}
+	return true
+}
+
+func (b *background) remove(o *ownership) {
+	b.mu.Lock()
+	delete(b.live, o)
+	b.mu.Unlock()
+}
+
+// close ends the live leases with ErrClosed and waits until ctx ends for the goroutines.
+func (b *background) close(ctx context.Context) error {
+	b.mu.Lock()
+	b.shut()
+	live := b.live
+	b.live = map[*ownership]struct{}{}
+	b.mu.Unlock()
+	for o := range live {
+		o.end(ErrClosed)
+	}
+	defer b.stop()
+	return b.wait(ctx)
+}
+
+func (b *background) wait(ctx context.Context) error {
+	b.mu.Lock()
+	if b.n == 0 {
+		b.mu.Unlock()
+		return nil
+	}
+	if b.idle == nil {
+		b.idle = make(chan struct{})
+	}
+	idle := b.idle
+	b.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// valuesOf is a context that lives as long as its first part and has the values of its second: commands that outlive
+// a caller's ctx still carry its trace.
+type valuesOf struct {
+	context.Context
+	values context.Context
+}
+
+func (c valuesOf) Value(key any) any { return c.values.Value(key) }

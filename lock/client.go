@@ -1,0 +1,38 @@
+package lock
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Client makes the locks that live in one Redis (a server, a sentinel group or a cluster). Lockers of one Client share
+// one subscription for waiting, one goroutine for renewals and one for cleaning up; each starts on its first use. A
+// Client is safe for concurrent use.
+type Client struct {
+	rdb     redis.UniversalClient
+	o       Options
+	bg      *background
+	signals *signals
+	node    *node
+	renewer *renewer
+}
+
+// New makes a Client on rdb, which stays the caller's to close, after the Client. It starts nothing and sends nothing.
+func New(rdb redis.UniversalClient, o Options) *Client {
+	o = o.withDefaults()
+	bg := newBackground()
+	c := &Client{rdb: rdb, o: o, bg: bg, signals: newSignals(rdb, bg)}
+	c.node = newNode(rdb, o, bg)
+	c.renewer = newRenewer(o, bg, c.node)
+	return c
+}
+
+// Close ends all live leases with ErrClosed, without freeing them, and waits for the client's goroutines, at most
+// until ctx ends. Leases can still be released afterwards; an Acquire is refused with ErrClosed.
+func (c *Client) Close(ctx context.Context) error { return c.bg.close(ctx) }
+
+// simple makes a locker that polls and promises nothing beyond its algorithm.
+func (c *Client) simple(kind string, alg algorithm) *locker {
+	return &locker{kind: kind, prefix: braces.Replace(c.o.Prefix), o: c.o, alg: alg, bg: c.bg}
+}

@@ -1,0 +1,96 @@
+package lock
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/hex"
+	"fmt"
+	"time"
+)
+
+// GetLock is the database's own lock: MySQL's and MariaDB's GET_LOCK and RELEASE_LOCK. It belongs to a session, so every
+// lease and every waiter holds a connection; hence the pool of its own, whose waiters then can't keep the holder from
+// the connection that its work needs.
+//
+// It has no expiry: a crashed holder's session ends and the lock with it. What it costs is connections.
+type GetLock struct{ *locker }
+
+// NewGetLock makes the lock on db, a pool that nothing else uses and that stays the caller's to close. A pool with a
+// limit makes callers wait for a connection first; that counts as waiting for the lock.
+func NewGetLock(db *sql.DB, o Options) *GetLock {
+	bg := newBackground()
+	return &GetLock{&locker{kind: "get-lock", o: o.withDefaults(), bg: bg, alg: &session{db: db, o: o, bg: bg}}}
+}
+
+// Close is as Client.Close.
+func (g *GetLock) Close(ctx context.Context) error { return g.bg.close(ctx) }
+
+type session struct {
+	db *sql.DB
+	o  Options
+	bg *background
+}
+
+// slice bounds one GET_LOCK, so that a cancelled waiter's session does not go on waiting in the server for long.
+const slice = time.Second
+
+// acquire waits in the server, not here. SELECT GET_LOCK(name, seconds) answers 1, 0 after the wait, or NULL.
+func (s *session) acquire(ctx context.Context, key string, _ *ownership) (g grant, err error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return g, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.bg.open, cancel)()
+	defer func() {
+		if err != nil { // whatever the session may have got, it must not go back to the pool with it
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		}
+		if !g.held {
+			_ = conn.Close()
+		}
+	}()
+	for {
+		wait := s.seconds(ctx)
+		var got sql.NullInt64
+		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, ?)", sessionName(key), wait).Scan(&got); err != nil {
+			return g, err
+		}
+		g.held, g.res = got.Int64 == 1, conn
+		if g.held || wait == 0 {
+			return g, nil
+		}
+	}
+}
+
+// seconds is how long the server may wait now. MySQL takes whole seconds only.
+func (s *session) seconds(ctx context.Context) int {
+	if deadline, ok := ctx.Deadline(); s.o.Wait == 0 || ok && time.Until(deadline) < slice {
+		return 0
+	}
+	return int(slice / time.Second)
+}
+
+// release: SELECT RELEASE_LOCK(name) answers 1, 0 (another session's) or NULL (nobody's).
+func (s *session) release(ctx context.Context, r *removal) error {
+	conn := r.own.res.(*sql.Conn)
+	defer conn.Close()
+	var freed sql.NullInt64
+	r.sending()
+	err := conn.QueryRowContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK(?)", sessionName(r.key)).Scan(&freed)
+	if err != nil {
+		return fmt.Errorf("%w: the session: %w", ErrLost, err)
+	}
+	return r.reply(freed.Int64, nil)
+}
+
+func (s *session) abandon(*ownership) {}
+
+// sessionName fits every key into the 64 characters that MySQL allows.
+func sessionName(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:])
+}

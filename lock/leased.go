@@ -1,0 +1,129 @@
+package lock
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// leased is the algorithm of the deployable locks: a token of its own for every attempt, with a time to live, in a
+// store. What goes wrong on the way is dealt with here, once for all of them.
+type leased struct {
+	o      Options
+	bg     *background
+	store  store
+	fenced bool
+	copies int // of an acquire that gets no answer
+	id     string
+	tokens atomic.Uint64
+}
+
+func newLeased(o Options, bg *background, s store) *leased {
+	return &leased{o: o, bg: bg, store: s, copies: 3, id: rand.Text()}
+}
+
+// errNoAnswer: nobody answered in time; the command may or may not have worked.
+var errNoAnswer = errors.New("no answer in time")
+
+const (
+	patience     = 500 * time.Millisecond // of silence before a command is sent again
+	settleGrace  = 250 * time.Millisecond // for the outcome of an abandoned acquire
+	releaseGrace = time.Second            // that Release goes on after its ctx has ended
+)
+
+// acquire sends the attempt and returns at the latest when ctx ends. Whatever may then still create the key is taken
+// back behind the caller.
+func (d *leased) acquire(ctx context.Context, key string, _ *ownership) (grant, error) {
+	c := claim{key: key, token: d.token(), fenced: d.fenced}
+	var clipped bool
+	c.ttl, clipped = d.o.TTL, d.o.MaxHold > 0 && d.o.MaxHold <= d.o.TTL
+	if clipped {
+		c.ttl = d.o.MaxHold
+	}
+	out := valuesOf{d.bg.ctx, ctx}
+	ask := asking[reply]{bg: d.bg, patience: min(patience, c.ttl/3), copies: d.copies, limit: c.ttl,
+		send: func() (reply, error) { return d.store.acquire(out, c) }}
+	got := ask.run(ctx)
+	unclear := ask.lastSent.Add(c.ttl)
+	late := !time.Now().Before(got.sent.Add(c.ttl - drift(c.ttl)))
+	switch {
+	case got.err != nil || !got.val.held:
+		d.takeBack(&ask, c)
+	case late:
+		d.takeBack(&ask, c)
+		d.store.forget(debt{claim: c, until: unclear})
+		return grant{}, errNoAnswer
+	}
+	g := grant{held: got.val.held, token: c.token, fence: got.val.fence, sent: got.sent, ttl: c.ttl, clipped: clipped,
+		freeIn: got.val.freeIn, res: got.val.ballot}
+	if ask.open+ask.unclear > 0 {
+		g.unclear = unclear
+	}
+	return g, got.err
+}
+
+// takeBack makes sure that no copy of an attempt that came to nothing leaves a key behind.
+func (d *leased) takeBack(ask *asking[reply], c claim) {
+	if ask.open+ask.unclear == 0 {
+		return
+	}
+	d.bg.run(func() {
+		held := false
+		known := ask.settle(settleGrace, func(got answer[reply]) { held = held || got.val.held })
+		switch owed := (debt{claim: c, until: ask.lastSent.Add(c.ttl)}); {
+		case !known:
+			owed.copies = ask.sent
+			d.store.forget(owed)
+		case held:
+			d.store.forget(owed)
+		}
+	})
+}
+
+// release compares and deletes, again and again until there is an answer or the lease has run out. "Not ours" is a
+// loss at the first copy; later it means that an earlier copy did it, if the lease was valid when Release was called.
+func (d *leased) release(ctx context.Context, r *removal) error {
+	own := r.own
+	c := claim{key: r.key, token: own.token, ttl: d.o.TTL}
+	c.ballot, _ = own.res.(*ballot)
+	bounded, cancel := context.WithTimeout(context.Background(), max(own.left(), settleGrace))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(releaseGrace, cancel)
+	})
+	defer stop()
+	out := context.WithoutCancel(ctx)
+	ask := asking[bool]{bg: d.bg, patience: min(patience, d.o.TTL/4), copies: 64, limit: d.o.TTL,
+		send: func() (bool, error) { return d.store.unlock(out, c) }}
+	r.sending()
+	got := ask.run(bounded)
+	r.removed = got.err == nil && (got.val || ask.sent > 1 && r.valid)
+	if until := time.Now().Add(own.left()); got.err != nil {
+		d.store.forget(debt{claim: c, until: until})
+	}
+	d.abandon(own)
+	switch {
+	case got.err != nil && !answered(got.err):
+		return errors.Join(errNoAnswer, got.err, ctx.Err())
+	case got.err != nil:
+		return got.err
+	case !r.removed:
+		return ErrLost
+	}
+	return nil
+}
+
+// abandon takes back what a copy of the acquire without an outcome may still create.
+func (d *leased) abandon(own *ownership) {
+	if time.Now().Before(own.unclear) {
+		d.store.forget(debt{claim: claim{key: own.name, token: own.token}, until: own.unclear, copies: d.copies})
+	}
+}
+
+// token is unique and is only ever compared as a whole.
+func (d *leased) token() string {
+	return d.id + ":" + strconv.FormatUint(d.tokens.Add(1), 10)
+}

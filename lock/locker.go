@@ -1,0 +1,193 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// grant is the answer to one attempt to acquire.
+type grant struct {
+	held  bool
+	token string
+	fence int64
+	// sent is the moment before the granting command was sent, ttl what it granted (0: nothing expires),
+	// clipped whether MaxHold made it shorter.
+	sent    time.Time
+	ttl     time.Duration
+	clipped bool
+	unclear time.Time // see ownership
+	res     any       // what the algorithm needs again for the release
+	// freeIn is, of a refusal, when the present holder's key lapses: 0 not known, negative never.
+	freeIn time.Duration
+}
+
+// algorithm is all that tells one lock from another.
+type algorithm interface {
+	// acquire makes one attempt. key is the name in Redis, own the ownership that is entered again where the count
+	// of entries is in Redis, else nil.
+	acquire(ctx context.Context, key string, own *ownership) (grant, error)
+	// release frees the lock and fills in r. It works although ctx has ended.
+	release(ctx context.Context, r *removal) error
+	// abandon is called instead of release when the lease was lost before.
+	abandon(own *ownership)
+}
+
+// keeper is an algorithm that looks after its leases itself.
+type keeper interface{ keep(s *Lease) }
+
+type reentry int
+
+const (
+	reentryNone    reentry = iota
+	reentryLocal           // shares are counted here
+	reentryInRedis         // every entry and every release is a command
+)
+
+// locker is the machinery around an algorithm: validation, re-entry, waiting, the lease and the observer.
+type locker struct {
+	kind    string
+	prefix  string
+	o       Options
+	alg     algorithm
+	bg      *background
+	reentry reentry
+	guarded bool     // the lease's context ends at the local deadline
+	renewer *renewer // nil: nothing renews
+	signals *signals // nil: poll
+}
+
+// Acquire implements Locker.
+func (l *locker) Acquire(ctx context.Context, key string) (*Lease, error) {
+	if err := l.o.check(key); err != nil {
+		return nil, err
+	}
+	if l.bg.open.Err() != nil {
+		return nil, ErrClosed
+	}
+	start := time.Now()
+	nearest, live := liveIn(ctx, l, key)
+	lease, err := l.enter(ctx, key, nearest, live)
+	if lease == nil && err == nil {
+		lease, err = l.wait(ctx, key, nearest)
+	}
+	e := Event{Lock: l.kind, Key: key, At: time.Now(), Err: err}
+	e.Wait = e.At.Sub(start)
+	if lease != nil {
+		e.Lease, e.Fence = lease.own.id, lease.own.fence
+		if live == nil || lease.own != live.own {
+			l.tell(l.o.Observer.Acquired, e)
+		}
+	}
+	l.tell(l.o.Observer.Waited, e)
+	return lease, err
+}
+
+// enter shares the live lease of ctx. Neither lease nor error: there is nothing to share.
+func (l *locker) enter(ctx context.Context, key string, nearest, live *Lease) (*Lease, error) {
+	if live == nil || l.reentry == reentryNone {
+		return nil, nil
+	}
+	if l.reentry == reentryInRedis {
+		g, err := l.alg.acquire(ctx, l.name(key), live.own)
+		if err != nil || !g.held {
+			return nil, err
+		}
+		live.own.confirm(g.sent, g.ttl, g.clipped)
+	}
+	return newShare(ctx, live.own, nearest), nil
+}
+
+// wait tries until the lock is ours, the wait is spent or ctx ends.
+func (l *locker) wait(ctx context.Context, key string, nearest *Lease) (*Lease, error) {
+	bounded, cancel := ctx, context.CancelFunc(func() {})
+	if l.o.Wait > 0 {
+		bounded, cancel = context.WithTimeout(ctx, l.o.Wait)
+	}
+	defer cancel()
+	name := l.name(key)
+	turn := l.newTurn(name)
+	defer turn.leave()
+	var g grant
+	var err error
+	for attempt := 0; ; attempt++ {
+		if bounded.Err() != nil {
+			return nil, l.busy(ctx, key, g, err)
+		}
+		if attempt > 0 || !turn.crowded() || l.o.Wait == 0 {
+			if g, err = l.alg.acquire(bounded, name, nil); err != nil && bounded.Err() == nil {
+				return nil, l.failed(key, err)
+			}
+			if g.held {
+				turn.got()
+				return l.grantTo(ctx, key, name, g, nearest)
+			}
+		}
+		if l.o.Wait == 0 || turn.next(bounded, g.freeIn) != nil {
+			return nil, l.busy(ctx, key, g, err)
+		}
+	}
+}
+
+// grantTo makes the lease of a fresh ownership.
+func (l *locker) grantTo(ctx context.Context, key, name string, g grant, nearest *Lease) (*Lease, error) {
+	own := &ownership{l: l, key: key, name: name, token: g.token, id: ownerships.Add(1), fence: g.fence, at: time.Now(), unclear: g.unclear, res: g.res}
+	if l.o.MaxHold > 0 {
+		own.maxAt = g.sent.Add(l.o.MaxHold)
+	}
+	lease := newShare(ctx, own, nearest)
+	if g.ttl > 0 {
+		own.confirm(g.sent, g.ttl, g.clipped)
+	}
+	if l.renewer != nil {
+		l.renewer.add(own, g)
+	}
+	if k, ok := l.alg.(keeper); ok {
+		k.keep(lease)
+	}
+	if !l.bg.add(own) {
+		return nil, errors.Join(ErrClosed, lease.Release(ctx))
+	}
+	return lease, nil
+}
+
+// forget takes an ended ownership off every list.
+func (l *locker) forget(o *ownership) {
+	l.bg.remove(o)
+	if l.renewer != nil {
+		l.renewer.remove(o)
+	}
+}
+
+// failed is the error of an attempt that got no usable answer.
+func (l *locker) failed(key string, err error) error {
+	if l.bg.open.Err() != nil {
+		return ErrClosed
+	}
+	return fmt.Errorf("lock: acquire %q: %w", key, err)
+}
+
+// busy is the error of a wait that was spent.
+func (l *locker) busy(ctx context.Context, key string, g grant, last error) error {
+	if l.bg.open.Err() != nil {
+		return ErrClosed
+	}
+	err := fmt.Errorf("%w: %q", ErrBusy, key)
+	if g.freeIn < 0 {
+		err = fmt.Errorf("%w: its key %s has no TTL, so it will not lapse by itself", err, l.name(key))
+	}
+	if ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	if last != nil {
+		return errors.Join(err, last)
+	}
+	return err
+}
+
+func (l *locker) tell(f func(Event), e Event) {
+	if f != nil {
+		f(e)
+	}
+}

@@ -1,0 +1,105 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrNoQuorum: too few nodes of a quorum lock answered to know whether the lock is free.
+var ErrNoQuorum = errors.New("lock: too few nodes answered")
+
+// quorum is the store of a lock in several nodes.
+type quorum struct {
+	o        Options
+	bg       *background
+	nodes    []*node
+	majority int
+}
+
+// acquire returns as soon as the outcome is certain. Who votes late is dealt with behind: by the release when the lock
+// is ours, else at once.
+func (q *quorum) acquire(_ context.Context, c claim) (reply, error) {
+	until := time.Now().Add(c.ttl)
+	votes := poll(q, func(ctx context.Context, n *node) (bool, error) {
+		r, err := n.acquire(ctx, c)
+		return r.held, err
+	})
+	b := &ballot{q: q, votes: votes, until: until, unclear: make([]bool, len(q.nodes))}
+	t := tally{q: q}
+	for !t.acquired() && !t.refused() {
+		v := <-votes
+		t.add(v)
+		b.add(v)
+	}
+	if t.acquired() {
+		return reply{held: true, ballot: b}, nil
+	}
+	q.bg.run(func() { b.takeBack(c) })
+	if t.yes+t.no < q.majority {
+		return reply{}, fmt.Errorf("%w: %w", ErrNoQuorum, errors.Join(t.errs...))
+	}
+	return reply{}, nil
+}
+
+// unlock reports true when the lock was ours on a majority, false when it can't have been. In between is an error, and
+// the caller asks again. Nodes that don't answer are asked again behind.
+func (q *quorum) unlock(_ context.Context, c claim) (bool, error) {
+	for i := range q.nodes {
+		if c.ballot != nil && c.ballot.isUnclear(i) {
+			q.nodes[i].forget(debt{claim: c, until: c.ballot.until, copies: 1})
+		}
+	}
+	votes := poll(q, func(ctx context.Context, n *node) (bool, error) {
+		ok, err := n.unlock(ctx, c)
+		if err != nil {
+			n.forget(debt{claim: c, until: time.Now().Add(c.ttl)})
+		}
+		return ok, err
+	})
+	t := tally{q: q}
+	for t.seen < len(q.nodes) && !t.acquired() && !t.lost() {
+		t.add(<-votes)
+	}
+	switch {
+	case t.acquired():
+		return true, nil
+	case t.lost():
+		return false, nil
+	}
+	return false, errors.Join(append(t.errs, errNoAnswer)...)
+}
+
+// renew asks every node for the whole batch and counts for each lease.
+func (q *quorum) renew(_ context.Context, batch []claim) []verdict {
+	votes := poll(q, func(ctx context.Context, n *node) ([]verdict, error) { return n.renew(ctx, batch), nil })
+	yes, no := make([]int, len(batch)), make([]int, len(batch))
+	for range q.nodes {
+		for i, v := range (<-votes).val {
+			switch v {
+			case kept:
+				yes[i]++
+			case gone:
+				no[i]++
+			}
+		}
+	}
+	all := make([]verdict, len(batch))
+	for i := range batch {
+		switch {
+		case yes[i] >= q.majority:
+			all[i] = kept
+		case no[i] > len(q.nodes)-q.majority:
+			all[i] = gone
+		}
+	}
+	return all
+}
+
+// forget is for all nodes.
+func (q *quorum) forget(d debt) {
+	for _, n := range q.nodes {
+		n.forget(d)
+	}
+}

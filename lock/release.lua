@@ -1,0 +1,14 @@
+-- Deletes the lock if it is ours, as unlock.lua does, and tells those who wait for it.
+--
+-- KEYS[1]  the lock
+-- ARGV[1]  our token
+-- ARGV[2]  the channel that waiters listen to
+-- Replies  1: it was ours and is gone; 0: it was not ours, nothing changed
+--
+-- By hand: redis-cli --eval lock/release.lua 'lock:{voucher:1}' , TOKEN 'lock:{voucher:1}:free'
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+	redis.call('DEL', KEYS[1])
+	redis.call('PUBLISH', ARGV[2], '')
+	return 1
+end
+return 0

@@ -1,0 +1,155 @@
+package lock
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// signals is how waiters of one Client learn that a lock is free: by one subscription, shared by all of them. Waiters
+// of one key stand in line. A message wakes the first, who tries; the others send nothing. Every waiter also tries by
+// itself when the holder's key should have lapsed, and now and then in any case, so that a lost message costs time
+// only.
+type signals struct {
+	rdb redis.UniversalClient
+	bg  *background
+
+	mu      sync.Mutex
+	lines   map[string]*line // by channel
+	running bool
+	changed chan struct{}
+}
+
+// line is those who wait for one channel.
+type line struct {
+	state lineState
+	queue []*place
+	empty time.Time // since when
+}
+
+type lineState int
+
+const (
+	wanted    lineState = iota // not subscribed yet
+	asked                      // SUBSCRIBE was sent
+	confirmed                  // messages arrive from here on
+	leaving                    // UNSUBSCRIBE was sent
+)
+
+// place is one Acquire's place in a line.
+type place struct {
+	s       *signals
+	channel string
+	line    *line // nil: not in line yet
+	wake    chan struct{}
+	won     bool
+}
+
+const (
+	fallbackMin = 2 * time.Second // between attempts without a message
+	fallbackMax = 3 * time.Second
+	lapseJitter = 5 * time.Millisecond
+)
+
+func newSignals(rdb redis.UniversalClient, bg *background) *signals {
+	return &signals{rdb: rdb, bg: bg, lines: map[string]*line{}, changed: make(chan struct{}, 1)}
+}
+
+func (s *signals) newTurn(channel string) turn { return &place{s: s, channel: channel} }
+
+func (p *place) crowded() bool {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	l := p.s.lines[p.channel]
+	return l != nil && len(l.queue) > 0
+}
+
+func (p *place) got() { p.won = true }
+
+// next waits for a message, the holder's expiry or the fallback. Between the attempt that failed and the subscription
+// a release may have gone unheard: so the first in line tries again as soon as the subscription is confirmed.
+func (p *place) next(ctx context.Context, freeIn time.Duration) error {
+	if p.line == nil && p.join() {
+		return nil
+	}
+	d := fallbackMin + rand.N(fallbackMax-fallbackMin)
+	if freeIn > 0 {
+		d = min(d, freeIn+time.Millisecond+rand.N(lapseJitter))
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-p.wake:
+		return nil
+	case <-timer.C:
+		return nil
+	case <-p.s.bg.open.Done():
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// join takes a place in line. True: a first attempt is due now, as the line is listened to and nobody stands before.
+func (p *place) join() bool {
+	s := p.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.wake = make(chan struct{}, 1)
+	p.line = s.lines[p.channel]
+	if p.line == nil {
+		p.line = &line{}
+		s.lines[p.channel] = p.line
+	}
+	p.line.queue = append(p.line.queue, p)
+	if p.line.state == wanted {
+		s.poke()
+	}
+	if !s.running {
+		s.running = true
+		s.bg.run(s.listen)
+	}
+	return p.line.state == confirmed && len(p.line.queue) == 1
+}
+
+// leave gives the place up. Who goes without the lock may have taken a message with him: so the next one tries.
+func (p *place) leave() {
+	if p.line == nil {
+		return
+	}
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	first := p.line.queue[0] == p
+	for i, other := range p.line.queue {
+		if other == p {
+			p.line.queue = append(p.line.queue[:i], p.line.queue[i+1:]...)
+			break
+		}
+	}
+	if first && !p.won {
+		p.line.wakeFirst()
+	}
+	if len(p.line.queue) == 0 {
+		p.line.empty = time.Now()
+	}
+}
+
+func (l *line) wakeFirst() {
+	if len(l.queue) > 0 {
+		select {
+		case l.queue[0].wake <- struct{}{}:
+		default: // it has not used the last one yet
+		}
+	}
+}
+
+// poke tells the goroutine that lines have changed.
+func (s *signals) poke() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,63 @@
+package lock
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// turn is how one Acquire waits between its attempts.
+type turn interface {
+	// crowded says that others of this process wait already, so that a first attempt would only jump the queue.
+	crowded() bool
+	// next returns nil when another attempt is worth a command. freeIn is what the last refusal said.
+	next(ctx context.Context, freeIn time.Duration) error
+	// got says that the lock was acquired.
+	got()
+	// leave ends the waiting; it is called once, in any case.
+	leave()
+}
+
+func (l *locker) newTurn(name string) turn {
+	if l.signals == nil {
+		return &polling{closed: l.bg.open.Done()}
+	}
+	return l.signals.newTurn(channelOf(name))
+}
+
+// polling asks again after a pause that is random, so that waiters do not march in step, and that grows, so that many
+// of them do not drown the server.
+type polling struct {
+	closed <-chan struct{}
+	pauses int
+}
+
+const (
+	pollMin  = 2 * time.Millisecond
+	pollMax  = 20 * time.Millisecond // of the first pauses
+	pollCeil = 50 * time.Millisecond
+)
+
+func (*polling) crowded() bool { return false }
+func (*polling) got()          {}
+func (*polling) leave()        {}
+
+func (p *polling) next(ctx context.Context, _ time.Duration) error {
+	ceil := min(pollMax+time.Duration(p.pauses)*pollMin, pollCeil)
+	p.pauses++
+	return pause(ctx, p.closed, pollMin+rand.N(ceil-pollMin))
+}
+
+// pause waits for d, unless ctx ends or the client is closed before.
+func pause(ctx context.Context, closed <-chan struct{}, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-closed:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
