@@ -72,7 +72,11 @@ func (d *leased) takeBack(ask *asking[reply], c claim) {
 	}
 	d.bg.run(func() {
 		held := false
-		known := ask.settle(settleGrace, func(got answer[reply]) { held = held || got.val.held })
+		known := ask.settle(settleGrace, func(got answer[reply]) {
+			if got.val.held {
+				held, c.ballot = true, got.val.ballot
+			}
+		})
 		switch owed := (debt{claim: c, until: ask.lastSent.Add(c.ttl)}); {
 		case !known:
 			owed.copies = ask.sent
@@ -87,8 +91,7 @@ func (d *leased) takeBack(ask *asking[reply], c claim) {
 // loss at the first copy; later it means that an earlier copy did it, if the lease was valid when Release was called.
 func (d *leased) release(ctx context.Context, r *removal) error {
 	own := r.own
-	c := claim{key: r.key, token: own.token, ttl: d.o.TTL}
-	c.ballot, _ = own.res.(*ballot)
+	c := own.claim()
 	bounded, cancel := context.WithTimeout(context.Background(), max(own.left(), settleGrace))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {
@@ -119,8 +122,15 @@ func (d *leased) release(ctx context.Context, r *removal) error {
 // abandon takes back what a copy of the acquire without an outcome may still create.
 func (d *leased) abandon(own *ownership) {
 	if time.Now().Before(own.unclear) {
-		d.store.forget(debt{claim: claim{key: own.name, token: own.token}, until: own.unclear, copies: d.copies})
+		d.store.forget(debt{claim: own.claim(), until: own.unclear, copies: d.copies})
 	}
+}
+
+// claim is the ownership as the store knows it.
+func (o *ownership) claim() claim {
+	c := claim{key: o.name, token: o.token, ttl: o.l.o.TTL}
+	c.ballot, _ = o.res.(*ballot)
+	return c
 }
 
 // token is unique and is only ever compared as a whole.

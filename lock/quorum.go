@@ -46,9 +46,9 @@ func (q *quorum) acquire(_ context.Context, c claim) (reply, error) {
 // unlock reports true when the lock was ours on a majority, false when it can't have been. In between is an error, and
 // the caller asks again. Nodes that don't answer are asked again behind.
 func (q *quorum) unlock(_ context.Context, c claim) (bool, error) {
-	for i := range q.nodes {
-		if c.ballot != nil && c.ballot.isUnclear(i) {
-			q.nodes[i].forget(debt{claim: c, until: c.ballot.until, copies: 1})
+	for i, n := range q.nodes {
+		if c.ballot.isUnclear(i) {
+			n.forget(debt{claim: c, until: c.ballot.until, copies: 1})
 		}
 	}
 	votes := poll(q, func(ctx context.Context, n *node) (bool, error) {
@@ -97,9 +97,13 @@ func (q *quorum) renew(_ context.Context, batch []claim) []verdict {
 	return all
 }
 
-// forget is for all nodes.
+// forget is for all nodes; who has not voted yet may do so later.
 func (q *quorum) forget(d debt) {
-	for _, n := range q.nodes {
+	for i, n := range q.nodes {
+		d := d
+		if d.ballot.isUnclear(i) {
+			d.copies = max(d.copies, 1)
+		}
 		n.forget(d)
 	}
 }

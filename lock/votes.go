@@ -101,6 +101,9 @@ func (b *ballot) note(v vote[bool]) {
 
 // isUnclear says whether node may still execute the acquire.
 func (b *ballot) isUnclear(node int) bool {
+	if b == nil {
+		return false
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
