@@ -16,7 +16,7 @@ if n < 1 or n ~= math.floor(n) then return redis.error_reply('ERR done: group an
 if ARGV[1] == '' then return redis.error_reply('ERR done: empty group') end
 for i = 1, n do
   local gate, order, message = ARGV[3 * i - 1], ARGV[3 * i], ARGV[3 * i + 1]
-  if not string.find(gate, '^[1-9]%d*$') or not KEYS[2 + tonumber(gate)] then
+  if #gate > 4 or not string.find(gate, '^[1-9]%d*$') or not KEYS[2 + tonumber(gate)] then
     return redis.error_reply('ERR done: bad number of a gate')
   end
   if #order > 19 or not string.find(order, '^[1-9]%d*$') then return redis.error_reply('ERR done: bad order') end

@@ -19,7 +19,7 @@ if n < 1 or n ~= math.floor(n) then return redis.error_reply('ERR return: channe
 if ARGV[1] == '' then return redis.error_reply('ERR return: empty channel') end
 for i = 1, n do
   local at = 5 * i - 3
-  if not is_id(ARGV[at]) or not KEYS[2 * tonumber(ARGV[at]) + 1] then
+  if #ARGV[at] > 4 or not is_id(ARGV[at]) or not KEYS[2 * tonumber(ARGV[at]) + 1] then
     return redis.error_reply('ERR return: bad number of a pair')
   end
   if not (is_id(ARGV[at + 1]) and is_id(ARGV[at + 2]) and is_id(ARGV[at + 3])) then
