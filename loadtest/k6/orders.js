@@ -35,7 +35,9 @@ const audits = {};
 lib.audits.forEach((name) => { audits[name] = new Gauge(name); });
 
 function audit() {
-  const answer = http.get(`${kit.targets[0]}/api/v1/vouchers/${kit.voucher}/audit`, { headers: kit.admin });
+  const answer = http.get(`${kit.targets[0]}/api/v1/vouchers/${kit.voucher}/audit`, {
+    headers: kit.admin, responseCallback: http.expectedStatuses(200),
+  });
   if (answer.status !== 200) {
     throw new Error(`no audit: status ${answer.status} ${answer.body}`);
   }
