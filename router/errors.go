@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -75,12 +76,17 @@ type errorDetail struct {
 	Message string `json:"message"`
 }
 
+// blame does not let the database answer for a client that has gone or a server that stops: nothing was written then.
+func blame(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", service.ErrBusy, err)
+}
+
 // fail answers with the error. What the client is not told is logged.
 func (a *api) fail(c *gin.Context, err error) {
-	if c.Request.Context().Err() != nil {
-		// The client has gone, or the server stops: nothing was written, and it is not the database's fault.
-		err = fmt.Errorf("%w: %w", service.ErrBusy, err)
-	}
+	err = blame(c.Request.Context(), err)
 	status, code, text := failure(err)
 	level := slog.LevelDebug
 	if status == http.StatusInternalServerError || errors.Is(err, errNotReady) {

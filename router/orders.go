@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -39,13 +40,27 @@ func (a *api) placeOrder(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	order, err := a.Placer.Place(c.Request.Context(), stage, voucher, user)
+	a.count(c.Request.Context(), stage, order, err, time.Since(began))
 	if err != nil {
 		return err
 	}
 	c.Header("Location", "/api/v1/orders/"+order.ID.String())
 	c.JSON(http.StatusCreated, placedJSON{order.ID, order.Status})
 	return nil
+}
+
+// count tells the metrics how an order ended. Its outcome is the order's first state or the code of the refusal.
+func (a *api) count(ctx context.Context, stage service.Stage, order service.Order, err error, took time.Duration) {
+	if a.Metrics == nil {
+		return
+	}
+	outcome := string(order.Status)
+	if err != nil {
+		_, outcome, _ = failure(blame(ctx, err))
+	}
+	a.Metrics.Order(stage.Name, outcome, took)
 }
 
 // stageOf is the server's stage, or in lab mode the one that the request names.

@@ -32,6 +32,9 @@ type Options struct {
 	// Signer checks bearer tokens. Required outside of lab mode.
 	Signer *Signer
 
+	// Metrics count orders and are served at /metrics; nil leaves the route out.
+	Metrics *Metrics
+
 	// MaxInFlight bounds the API requests that are served at the same time; those beyond are answered 429.
 	// Default 0: no bound.
 	MaxInFlight int
@@ -86,6 +89,10 @@ func (a *api) routes(e *gin.Engine) {
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		e.Handle(method, "/healthz", a.handle(a.health))
 		e.Handle(method, "/readyz", a.handle(a.ready))
+	}
+	e.GET("/openapi.json", a.handle(openAPI))
+	if a.Metrics != nil {
+		e.GET("/metrics", gin.WrapH(a.Metrics.Handler()))
 	}
 	limit := a.limit(a.MaxInFlight)
 	v1 := e.Group("/api/v1", limit)
