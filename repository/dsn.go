@@ -83,7 +83,7 @@ func mysqlTarget(cfg *mysql.Config) target {
 	// RowsAffected counts the rows that matched. Without it, writing a value that is there already looks like a
 	// row that is missing or fenced off.
 	cfg.ClientFoundRows = true
-	cfg.Logger = quietDriver{}
+	cfg.Logger = &mysql.NopLogger{} // what it would print is returned as an error as well
 	if cfg.Params == nil {
 		cfg.Params = map[string]string{}
 	}
@@ -93,9 +93,3 @@ func mysqlTarget(cfg *mysql.Config) target {
 	}
 	return target{mysql: cfg}
 }
-
-// quietDriver drops what the driver would print about connections that were closed under it: the error is
-// returned as well.
-type quietDriver struct{}
-
-func (quietDriver) Print(...any) {}
