@@ -40,7 +40,7 @@ func NewSigner(secret string) (*Signer, error) {
 		return nil, fmt.Errorf("the token secret has %d bytes and needs at least %d", len(secret), MinSecret)
 	}
 	return &Signer{secret: []byte(secret), parser: jwt.NewParser(
-		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired())}, nil
+		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithExpirationRequired(), jwt.WithStrictDecoding())}, nil
 }
 
 // Sign makes the text of a token.
