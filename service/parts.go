@@ -44,7 +44,7 @@ const PathSync = "sync"
 // Values are the accepted values of each part of a stage, by the name of its flag, in the order to list them.
 func Values() map[string][]string {
 	return map[string][]string{
-		"lock":         lockKinds,
+		"lock":         lock.Kinds(),
 		"lock-key":     {KeyVoucher, KeyUser, KeyPerRequest},
 		"lock-span":    {SpanAround, SpanEarly, SpanLate},
 		"on-loss":      {LossIgnore, LossStop},

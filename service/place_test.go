@@ -220,8 +220,9 @@ func TestPlace_Nested(t *testing.T) {
 			continue // no lock to wait for: what happens depends on the moment
 		}
 		t.Run(st.Name, func(t *testing.T) {
+			t.Parallel()
 			s := newShop(t)
-			st.Wait = min(st.Wait, 100*time.Millisecond)
+			st.Wait = min(st.Wait, 500*time.Millisecond)
 			v, p := s.voucher(5), s.open(st)
 			p.Nested = true
 			err := p.buy(v, 1)
@@ -367,7 +368,7 @@ func TestPlace_ReleaseFailsAfterCommit(t *testing.T) {
 // Redis is down: an error of its own, and never an order.
 func TestPlace_RedisDown(t *testing.T) {
 	s := newShop(t)
-	v, p := s.voucher(5), s.open(stageOf(t, "watchdog", func(st *service.Stage) { st.Wait = 50 * time.Millisecond }))
+	v, p := s.voucher(5), s.open(stageOf(t, "watchdog", func(st *service.Stage) { st.Wait, st.TTL = time.Minute, 200*time.Millisecond }))
 	s.mr.Close()
 	err := p.buy(v, 1)
 	require.Error(t, err)

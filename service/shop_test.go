@@ -49,7 +49,7 @@ type process struct {
 
 // open starts a process for the stage; adjust may change it first.
 func (s *shop) open(stage service.Stage, observe ...func(*lock.Options)) *process {
-	rdb := redis.NewClient(&redis.Options{Addr: s.mr.Addr()})
+	rdb := redis.NewClient(&redis.Options{Addr: s.mr.Addr(), DialerRetries: 1, MaxRetries: 1})
 	p := &process{stage: stage, holds: &lock.Holds{}, lost: make(chan error, 100)}
 	options := lock.Options{TTL: stage.TTL, Wait: stage.Wait, Holds: p.holds, Observer: lock.Observer{
 		Lost: func(e lock.Event) { p.lost <- e.Err },
