@@ -39,33 +39,40 @@ func (a *api) drain(ctx context.Context, voucher string) (audit, []Span, error) 
 }
 
 // stuck asks with a fresh user, for longer than 2 TTLs (2 s without a TTL), whether the lock can be had. Busy to the
-// end means stuck when there is stock left, nobody holds the lock, and nobody (not even the probe, which a lock without
-// re-entry can let wait for itself) got it meanwhile.
+// end means stuck when there is stock left, nobody holds the lock, and nobody got it meanwhile: not even the probe, which
+// a lock without re-entry can let wait for itself.
 func (a *api) stuck(ctx context.Context, p Plan, voucher string, before []Span) (bool, error) {
 	budget := 2*time.Second + drainPoll
 	if p.TTL > 0 {
 		budget = 2*p.TTL + drainPoll
 	}
-	ctx, cancel := context.WithTimeout(ctx, budget+p.Work+graceTime)
-	defer cancel()
 	for end := time.Now().Add(budget); ; {
-		try, done := context.WithDeadline(ctx, end.Add(time.Second))
-		got := a.order(try, voucher, probeUser(p))
-		waited := try.Err() != nil
-		done()
-		// No answer in time means that the probe still waits for the lock.
-		if got != busy && (got != unknown || !waited) {
-			return false, ctx.Err()
+		isBusy, err := a.probe(ctx, p, voucher, end)
+		if err != nil || !isBusy {
+			return false, err
+		}
+		_, after, err := a.drain(ctx, voucher)
+		if err != nil || len(after) > len(before) {
+			return false, err
 		}
 		if time.Now().After(end) {
-			break
+			return true, nil
 		}
 		if err := pause(ctx, drainPoll); err != nil {
 			return false, err
 		}
 	}
-	_, after, err := a.drain(ctx, voucher)
-	return err == nil && len(after) == len(before), err
+}
+
+// probe places one order. No answer until a while after the end means that it waits for the lock, too.
+func (a *api) probe(ctx context.Context, p Plan, voucher string, end time.Time) (isBusy bool, err error) {
+	try, cancel := context.WithDeadline(ctx, end.Add(p.Work+time.Second))
+	defer cancel()
+	got := a.order(try, voucher, probeUser(p))
+	if got == unknown && try.Err() == nil {
+		return false, fmt.Errorf("the probe for a stuck lock got no answer")
+	}
+	return got == busy || got == unknown, ctx.Err()
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -36,7 +36,7 @@ type Spec struct {
 	Processes int
 	Work      time.Duration
 	TTL       time.Duration // 0: the stage's own
-	Wait      time.Duration // 0: the stage's own
+	Wait      time.Duration // 0: one try
 	Nested    bool
 	// Holds are the hold points of server 0.
 	Holds []string

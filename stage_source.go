@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	"seckill/lock"
+	"seckill/service"
+)
+
+// sourceFile is a file, or the part of it that a stage uses.
+type sourceFile struct{ name, text string }
+
+// sourcesOf are the files of a stage's lock with their scripts, and the functions of the order flow that it runs.
+func sourcesOf(s service.Stage) ([]sourceFile, error) {
+	files, err := lockSources(s.Lock)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range []struct {
+		name  string
+		wants []string
+	}{{"flow.go", spanFunctions(s)}, {"stock.go", stockFunctions(s)}} {
+		text, err := functions(service.Sources, f.name, f.wants)
+		if err != nil {
+			return nil, err
+		}
+		if text != "" {
+			files = append(files, sourceFile{"service/" + f.name, text})
+		}
+	}
+	return files, nil
+}
+
+// spanFunctions are the functions of service/flow.go that hold the lock around the order.
+func spanFunctions(s service.Stage) []string {
+	switch s.LockSpan {
+	case service.SpanEarly:
+		return []string{"early"}
+	case service.SpanLate:
+		return []string{"late"}
+	}
+	names := []string{"around", "underLock", "commit"}
+	if s.StockUpdate == service.UpdateCAS {
+		names = append(names, "optimistically")
+	}
+	if s.Lock == "fenced" {
+		names = append(names, "claimRow")
+	}
+	return names
+}
+
+// stockFunctions are the functions of service/stock.go that take the unit.
+func stockFunctions(s service.Stage) []string {
+	return map[string][]string{
+		service.UpdateNaive:       {"setStock"},
+		service.UpdateConditional: {"takeConditionally"},
+		service.UpdateCAS:         {"takeIfUnchanged"},
+		service.UpdateForUpdate:   {"readAndWrite", "lockedRead", "setStock"},
+		service.UpdateSkipLocked:  {"takeUnit"},
+	}[s.StockUpdate]
+}
+
+var (
+	stepPrefix = regexp.MustCompile(`^step\d+_`)
+	scriptName = regexp.MustCompile(`\w+\.lua`)
+)
+
+// lockSources finds a lock's own file: the one of its name, or else the one that names it, and the scripts it embeds.
+func lockSources(kind string) ([]sourceFile, error) {
+	names, err := fs.Glob(lock.Sources, "*.go")
+	if err != nil {
+		return nil, err
+	}
+	plain := strings.NewReplacer("-", "", "_", "")
+	i := slices.IndexFunc(names, func(name string) bool {
+		base := stepPrefix.ReplaceAllString(strings.TrimSuffix(name, ".go"), "")
+		return plain.Replace(base) == plain.Replace(kind)
+	})
+	if i < 0 {
+		i = slices.IndexFunc(names, func(name string) bool {
+			text, err := lock.Sources.ReadFile(name)
+			return err == nil && name != "registry.go" && bytes.Contains(text, []byte(`"`+kind+`"`))
+		})
+	}
+	if i < 0 {
+		return nil, fmt.Errorf("the lock %s has no source file", kind)
+	}
+	text, err := lock.Sources.ReadFile(names[i])
+	if err != nil {
+		return nil, err
+	}
+	files := []sourceFile{{"lock/" + names[i], string(text)}}
+	scripts := scriptName.FindAllString(string(text), -1)
+	slices.Sort(scripts)
+	for _, name := range slices.Compact(scripts) {
+		if script, err := lock.Sources.ReadFile(name); err == nil {
+			files = append(files, sourceFile{"lock/" + name, string(script)})
+		}
+	}
+	return files, nil
+}
+
+// functions cuts the wanted functions with their comments out of a file.
+func functions(from fs.FS, name string, wanted []string) (string, error) {
+	text, err := fs.ReadFile(from, name)
+	if err != nil {
+		return "", err
+	}
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, name, text, parser.ParseComments)
+	if err != nil {
+		return "", err
+	}
+	var parts []string
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || !slices.Contains(wanted, f.Name.Name) {
+			continue
+		}
+		begin := f.Pos()
+		if f.Doc != nil {
+			begin = f.Doc.Pos()
+		}
+		parts = append(parts, string(text[set.Position(begin).Offset:set.Position(f.End()).Offset]))
+	}
+	return strings.Join(parts, "\n\n"), nil
+}
