@@ -30,25 +30,30 @@ func SpawnRedis(ctx context.Context, nodes int) (*Redis, error) {
 	return r, nil
 }
 
-func (r *Redis) spawn(ctx context.Context, program string) error {
+func (r *Redis) spawn(ctx context.Context, program string, more ...string) error {
 	return onFreePort(func(port int) error {
 		dir, err := newTempDir()
 		if err != nil {
 			return err
 		}
-		s, err := startServer(dir, program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1",
-			"--save", "", "--appendonly", "no", "--dir", dir.path, "--daemonize", "no")
+		args := append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1",
+			"--save", "", "--appendonly", "no", "--dir", dir.path, "--daemonize", "no"}, more...)
+		s, err := startServer(dir, program, args...)
 		if err != nil {
 			return errors.Join(err, dir.remove())
 		}
-		err = s.waitReady(ctx, func(ctx context.Context) error { return r.ask(ctx, port, s.cmd) })
-		if err != nil {
-			return errors.Join(err, s.stop())
-		}
-		r.nodes = append(r.nodes, s)
-		r.URLs = append(r.URLs, fmt.Sprintf("redis://127.0.0.1:%d", port))
-		return nil
+		return r.adopt(ctx, s, port)
 	})
+}
+
+// adopt waits until a started server answers and makes it a node, or stops it.
+func (r *Redis) adopt(ctx context.Context, s *server, port int) error {
+	if err := s.waitReady(ctx, func(ctx context.Context) error { return r.ask(ctx, port, s.cmd) }); err != nil {
+		return errors.Join(err, s.stop())
+	}
+	r.nodes = append(r.nodes, s)
+	r.URLs = append(r.URLs, fmt.Sprintf("redis://127.0.0.1:%d", port))
+	return nil
 }
 
 // ask tells whether our own server answers on the port, and notes what it is. Another program may have taken the

@@ -78,6 +78,18 @@ func EmbeddedRedis(t testing.TB, n int) *backend.Redis {
 	return own(t, func(context.Context) (*backend.Redis, error) { return backend.EmbeddedRedis(n) })
 }
 
+// RedisCluster returns a real Redis Cluster of n primaries, of the test's own.
+func RedisCluster(t testing.TB, n int) *backend.Topology {
+	t.Helper()
+	return own(t, func(ctx context.Context) (*backend.Topology, error) { return backend.SpawnCluster(ctx, n) })
+}
+
+// RedisSentinel returns a primary, a replica and three sentinels of the test's own.
+func RedisSentinel(t testing.TB) *backend.Topology {
+	t.Helper()
+	return own(t, func(ctx context.Context) (*backend.Topology, error) { return backend.SpawnSentinel(ctx) })
+}
+
 // SQLite returns the DSN of a SQLite file of the test's own that does not exist yet.
 func SQLite(t testing.TB) string {
 	t.Helper()
