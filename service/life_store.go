@@ -15,16 +15,16 @@ type WriteOutcome string
 const (
 	Wrote          WriteOutcome = "wrote"            // the row is new and took a unit: Finish
 	Repeated       WriteOutcome = "repeated"         // a live row of the same id, user and voucher was there: Finish
-	AlreadyEnded   WriteOutcome = "ended"            // a cancelled or failed row was there: Return, then Drop
+	AlreadyEnded   WriteOutcome = "ended"            // a cancelled or failed row was there: Drop; its due return is recorded
 	RefusedSoldOut WriteOutcome = "refused_sold_out" // no stock left: written as failed; Return with NoRestock, then Drop
 	RefusedAlready WriteOutcome = "refused_already"  // the user has another live order: written as failed; Return, then Drop
 	Foreign        WriteOutcome = "foreign"          // the id belongs to another user's or voucher's row: Bury
 	NoVoucher      WriteOutcome = "no_voucher"       // there is no such voucher: Bury
 )
 
-// Backs tells whether the outcome means that the order's unit goes back to the gate.
+// Backs tells whether the outcome means that the writer gives the order's unit back to the gate.
 func (o WriteOutcome) Backs() bool {
-	return o == AlreadyEnded || o == RefusedSoldOut || o == RefusedAlready
+	return o == RefusedSoldOut || o == RefusedAlready
 }
 
 // BatchWriter writes accepted orders.
@@ -32,7 +32,8 @@ type BatchWriter interface {
 	// WriteBatch writes the orders in one transaction: all rows and the stock updates, or nothing. The result has
 	// one outcome per order, in their order; an id that occurs twice is Repeated the second time. An error leaves
 	// the database as it was, or (a lost answer to COMMIT) as if it had succeeded; calling it again tells which.
-	WriteBatch(ctx context.Context, orders []InFlight, now time.Time) ([]WriteOutcome, error)
+	// beforeCommit, when it is not nil, is called inside the transaction after the last statement (hold points).
+	WriteBatch(ctx context.Context, orders []InFlight, now time.Time, beforeCommit func()) ([]WriteOutcome, error)
 }
 
 // Move is one step of an order's life: a compare-and-set on its state.

@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 )
 
@@ -82,7 +84,11 @@ func (r *Reconciler) units(ctx context.Context, voucher ID) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.judgeInFlight(ctx, r.beyondGrace(flying))
+	old, err := r.oldOf(ctx, voucher)
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.judgeInFlight(ctx, old)
 	if err != nil {
 		return nil, err
 	}
@@ -107,17 +113,10 @@ func (r *Reconciler) units(ctx context.Context, voucher ID) ([]Finding, error) {
 	return append(found, lost...), err
 }
 
-// beyondGrace leaves out orders that are young enough to be on their way. Ages are compared with the youngest order's,
-// which stands in for Redis's clock: in a running sale it is new, and after one everything is old.
-func (r *Reconciler) beyondGrace(flying []InFlight) []InFlight {
-	cutoff := time.Now().Add(-r.grace())
-	var old []InFlight
-	for _, f := range flying {
-		if f.At.Before(cutoff) {
-			old = append(old, f)
-		}
-	}
-	return old
+// oldOf lists the voucher's orders in flight that are too old, by Redis's clock, to be merely on their way.
+func (r *Reconciler) oldOf(ctx context.Context, voucher ID) ([]InFlight, error) {
+	old, err := r.Gate.InFlightBefore(ctx, r.grace(), math.MaxInt)
+	return slices.DeleteFunc(old, func(f InFlight) bool { return f.Voucher != voucher }), err
 }
 
 // heldByNobody are units that the gate counts for orders that are neither live nor in flight.
