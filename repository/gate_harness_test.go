@@ -3,79 +3,44 @@ package repository
 import (
 	"context"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"seckill/repository/backend/backendtest"
 	"seckill/service"
 )
 
 // onEachRedis runs a test on miniredis and on a real server, which keeps the fake honest.
 func onEachRedis(t *testing.T, test func(t *testing.T, rdb *redis.Client)) {
-	t.Run("miniredis", func(t *testing.T) { test(t, miniClient(t)) })
-	t.Run("redis-server", func(t *testing.T) { test(t, realClient(t)) })
+	t.Parallel()
+	t.Run("miniredis", func(t *testing.T) {
+		t.Parallel()
+		test(t, miniClient(t))
+	})
+	t.Run("redis-server", func(t *testing.T) {
+		t.Parallel()
+		test(t, realClient(t))
+	})
 }
 
 func miniClient(t testing.TB) *redis.Client {
-	m := miniredis.NewMiniRedis()
-	require.NoError(t, m.Start())
-	t.Cleanup(m.Close)
-	return newClient(t, &redis.Options{Addr: m.Addr()})
+	return urlClient(t, backendtest.EmbeddedRedis(t, 1).URLs[0])
 }
 
-// realClient talks to a redis-server of the test's own, over a socket in a directory of its own.
+// realClient talks to a server of the test's own, which it may flush.
 func realClient(t testing.TB) *redis.Client {
-	dir, err := os.MkdirTemp("", "seckill-redis") // t.TempDir's path may be too long for a socket
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "s")
-	startRedis(t, dir, "--port", "0", "--unixsocket", socket)
-	return newClient(t, &redis.Options{Network: "unix", Addr: socket})
+	return urlClient(t, backendtest.RedisNodes(t, 1).URLs[0])
 }
 
-// clusterClient talks to a cluster of one node, which refuses keys of different slots in one script.
-func clusterClient(t testing.TB) *redis.ClusterClient {
-	dir := t.TempDir()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func urlClient(t testing.TB, url string) *redis.Client {
+	o, err := redis.ParseURL(url)
 	require.NoError(t, err)
-	addr := l.Addr().String()
-	_, port, _ := net.SplitHostPort(addr)
-	require.NoError(t, l.Close())
-	startRedis(t, dir, "--port", port, "--bind", "127.0.0.1", "--cluster-enabled", "yes",
-		"--cluster-port", "0")
-	node := newClient(t, &redis.Options{Addr: addr})
-	require.NoError(t, node.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err())
-	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}})
-	t.Cleanup(func() { _ = c.Close() })
-	require.Eventually(t, func() bool {
-		return strings.Contains(node.ClusterInfo(t.Context()).Val(), "cluster_state:ok")
-	}, 10*time.Second, 20*time.Millisecond)
-	return c
-}
-
-func startRedis(t testing.TB, dir string, args ...string) {
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv("SECKILL_REQUIRE_SERVERS") == "1" {
-			t.Fatal("redis-server is not on PATH and SECKILL_REQUIRE_SERVERS=1")
-		}
-		t.Skip("redis-server is not on PATH")
-	}
-	cmd := exec.Command(program, append([]string{"--save", "", "--appendonly", "no", "--dir", dir}, args...)...)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
+	return newClient(t, o)
 }
 
 func newClient(t testing.TB, o *redis.Options) *redis.Client {

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"seckill/repository/backend/backendtest"
 	"seckill/service"
 )
 
@@ -218,9 +219,12 @@ func TestScriptFlush(t *testing.T) {
 	})
 }
 
-// All keys of every script share one slot; a cluster node refuses a script whose keys do not.
+// All keys of every script share one slot; a cluster refuses a script whose keys do not.
 func TestClusterSlots(t *testing.T) {
-	rdb := clusterClient(t)
+	o, err := redis.ParseClusterURL(backendtest.RedisCluster(t, 3).URL)
+	require.NoError(t, err)
+	rdb := redis.NewClusterClient(o)
+	t.Cleanup(func() { require.NoError(t, rdb.Close()) })
 	g := NewGate(rdb, GateOptions{Partitions: 3})
 	s := NewStream(g)
 	for v := service.ID(1); v <= 3; v++ {

@@ -30,7 +30,7 @@ func (s *Store) ResetVoucher(ctx context.Context, voucher service.ID, stock int)
 		if err != nil {
 			return err
 		}
-		for _, table := range []any{&orderRow{}, &unitRow{}} {
+		for _, table := range []any{&orderRow{}, &unitRow{}, &dueReturnRow{}} {
 			if err := db.Where("voucher_id = ?", id).Delete(table).Error; err != nil {
 				return err
 			}

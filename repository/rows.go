@@ -45,8 +45,11 @@ type orderRow struct {
 	ClaimUserID *int64 // NULL: not bound by one order per user
 	Status      string
 	PriceCents  int64
+	Reason      *string   // why it was cancelled or failed
 	CreatedAt   time.Time `gorm:"autoCreateTime:false"`
 	UpdatedAt   time.Time `gorm:"autoUpdateTime:false"`
+	PaidAt      *time.Time
+	CancelledAt *time.Time
 }
 
 func (orderRow) TableName() string { return "orders" }

@@ -95,8 +95,9 @@ func (s *Stream) Claim(ctx context.Context, partition, count int, idle time.Dura
 	start := "0-0"
 	for range claimScans {
 		var msgs []redis.XMessage
+		next := ""
 		err := s.healed(ctx, partition, func() (err error) {
-			msgs, start, err = s.gate.rdb.XAutoClaim(ctx, &redis.XAutoClaimArgs{
+			msgs, next, err = s.gate.rdb.XAutoClaim(ctx, &redis.XAutoClaimArgs{
 				Stream: s.gate.keys.stream(partition), Group: streamGroup, Consumer: s.consumer,
 				MinIdle: idle, Start: start, Count: int64(count),
 			}).Result()
@@ -112,7 +113,7 @@ func (s *Stream) Claim(ctx context.Context, partition, count int, idle time.Dura
 		if len(entries) > 0 {
 			return s.withDeliveries(ctx, partition, entries)
 		}
-		if start == "0-0" || start == "" {
+		if start = next; start == "0-0" || start == "" {
 			break
 		}
 	}

@@ -11,29 +11,40 @@ import (
 // WriteOutcome is what became of one order of a batch.
 type WriteOutcome string
 
-// The outcomes of WriteBatch, for one order each.
+// The outcomes of WriteBatch. What the worker does next stands behind each; "give back" is Admitter.Return with
+// WriteResult.Back, then LifeStore.ClearReturns, then Queue.Drop.
 const (
 	Wrote          WriteOutcome = "wrote"            // the row is new and took a unit: Finish
 	Repeated       WriteOutcome = "repeated"         // a live row of the same id, user and voucher was there: Finish
-	AlreadyEnded   WriteOutcome = "ended"            // a cancelled or failed row was there: Drop; its due return is recorded
-	RefusedSoldOut WriteOutcome = "refused_sold_out" // no stock left: written as failed; Return with NoRestock, then Drop
-	RefusedAlready WriteOutcome = "refused_already"  // the user has another live order: written as failed; Return, then Drop
+	AlreadyEnded   WriteOutcome = "ended"            // a cancelled or failed row was there: give back
+	RefusedSoldOut WriteOutcome = "refused_sold_out" // no stock left, written as failed: give back (NoRestock)
+	RefusedAlready WriteOutcome = "refused_already"  // the user has another live order, written as failed: give back
 	Foreign        WriteOutcome = "foreign"          // the id belongs to another user's or voucher's row: Bury
 	NoVoucher      WriteOutcome = "no_voucher"       // there is no such voucher: Bury
 )
 
-// Backs tells whether the outcome means that the writer gives the order's unit back to the gate.
-func (o WriteOutcome) Backs() bool {
-	return o == RefusedSoldOut || o == RefusedAlready
+// WriteResult is what became of one order of a batch.
+type WriteResult struct {
+	Outcome WriteOutcome
+	// NoRestock is Back.NoRestock of an order that goes back.
+	NoRestock bool
+}
+
+// Back is the unit to be given back; false: the outcome gives none back.
+func (r WriteResult) Back(u Unit) (Back, bool) {
+	switch r.Outcome {
+	case AlreadyEnded, RefusedSoldOut, RefusedAlready:
+		return Back{Unit: u, NoRestock: r.NoRestock}, true
+	}
+	return Back{}, false
 }
 
 // BatchWriter writes accepted orders.
 type BatchWriter interface {
 	// WriteBatch writes the orders in one transaction: all rows and the stock updates, or nothing. The result has
-	// one outcome per order, in their order; an id that occurs twice is Repeated the second time. An error leaves
+	// one entry per order, in their order; an id that occurs twice is Repeated the second time. An error leaves
 	// the database as it was, or (a lost answer to COMMIT) as if it had succeeded; calling it again tells which.
-	// beforeCommit, when it is not nil, is called inside the transaction after the last statement (hold points).
-	WriteBatch(ctx context.Context, orders []InFlight, now time.Time, beforeCommit func()) ([]WriteOutcome, error)
+	WriteBatch(ctx context.Context, orders []InFlight, now time.Time) ([]WriteResult, error)
 }
 
 // Move is one step of an order's life: a compare-and-set on its state.

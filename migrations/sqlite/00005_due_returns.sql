@@ -1,0 +1,16 @@
+-- +goose Up
+-- Units that still have to go back to the gate in Redis. A row is written in the transaction that ends the order
+-- and removed when the gate has the unit, so that a crash in between loses nothing.
+CREATE TABLE due_returns (
+  -- Each order gives its unit back once.
+  order_id   INTEGER      NOT NULL PRIMARY KEY,
+  voucher_id BIGINT      NOT NULL,
+  user_id    BIGINT      NOT NULL,
+  -- 0: the gate's stock does not grow, because the database had no unit for the order.
+  restock    INT         NOT NULL,
+  ended_at   DATETIME NOT NULL,
+  CONSTRAINT ck_due_returns_restock CHECK (restock IN (0, 1))
+);
+
+-- +goose Down
+DROP TABLE due_returns;
