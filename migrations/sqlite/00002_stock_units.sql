@@ -9,10 +9,9 @@ CREATE TABLE stock_units (
   PRIMARY KEY (voucher_id, unit)
 );
 
--- An order takes at most one unit.
-CREATE UNIQUE INDEX uq_stock_units_order ON stock_units (order_id);
--- Finds a free unit without walking (and locking) the taken ones.
-CREATE INDEX ix_stock_units_free ON stock_units (voucher_id, order_id);
+-- An order takes at most one unit; free units (NULL) are not bound by it. The same index finds a free unit without
+-- walking, and so without locking, the taken ones or those of other vouchers.
+CREATE UNIQUE INDEX uq_stock_units_order ON stock_units (voucher_id, order_id);
 
 -- +goose Down
 DROP TABLE stock_units;
