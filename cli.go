@@ -78,7 +78,7 @@ func newRoot(std stdio) *cobra.Command {
 	root.SetErr(std.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
 	root.AddCommand(serveCommand(std), compareCommand(std), jobCommand(std), showCommand(std), stagesCommand(),
-		tokenCommand(std), migrateCommand(std), healthCommand(std), versionCommand(std))
+		tokenCommand(std), usersCommand(std), kitCommand(std), migrateCommand(std), healthCommand(std), versionCommand(std))
 	return root
 }
 

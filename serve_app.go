@@ -46,11 +46,12 @@ func openApp(ctx context.Context, s *serveFlags, at addresses, log *slog.Logger,
 	if err != nil {
 		return a, err
 	}
+	metrics := openMetrics(store, rdb)
 	var spans *service.Spans
-	options := lock.Options{Holds: holds, NodeTimeout: s.nodeTimeout, LockRange: s.lockRange}
+	options := lock.Options{Holds: holds, NodeTimeout: s.nodeTimeout, LockRange: s.lockRange, Observer: metrics.Observer()}
 	if s.labMode() {
 		spans = service.NewSpans(s.process, service.DefaultSpans)
-		options.Observer = spans.Observer()
+		options.Observer = lock.Observers(metrics.Observer(), spans.Observer())
 	}
 	locks := &lockers{
 		base: lock.Resources{Redis: rdb, Nodes: nodes}, options: options, db: at.db, lockConns: s.lockConns,
@@ -66,13 +67,24 @@ func openApp(ctx context.Context, s *serveFlags, at addresses, log *slog.Logger,
 			Store: store, IDs: ids, Locker: locks.of, Work: s.work, Nested: s.nested, Holds: holds,
 		},
 		Vouchers: &service.Vouchers{Catalogue: store, Lab: store, IDs: ids},
-		Stage:    stage, Ready: ready(store, rdb), Lab: s.labMode(), Spans: spans, MaxInFlight: s.maxInflight, Log: log,
+		Stage:    stage, Ready: ready(store, rdb), Lab: s.labMode(), Spans: spans, Metrics: metrics,
+		MaxInFlight: s.maxInflight, Log: log,
 	}
 	if err := a.access(&o, s, locks, rdb); err != nil {
 		return a, err
 	}
 	a.handler, err = router.New(o)
 	return a, err
+}
+
+// openMetrics makes the metrics of everything that a server works with.
+func openMetrics(store *repository.Store, rdb redis.UniversalClient) *router.Metrics {
+	m := router.NewMetrics()
+	m.Register(repository.RedisPool(rdb))
+	m.Register(store.Pools()...)
+	m.CountVouchers(store)
+	m.CountQueue(repository.NewStream(repository.NewGate(rdb, repository.GateOptions{})))
+	return m
 }
 
 // access gives a lab the /sell lesson, and everything else its tokens.

@@ -132,9 +132,6 @@ func (k Kit) writeTargets(name string, first int64, headers []map[string]string)
 			if err := encode(&t); err != nil {
 				return err
 			}
-			if err := w.WriteByte('\n'); err != nil {
-				return err
-			}
 		}
 	}
 	return w.Flush()

@@ -39,10 +39,10 @@ func TestKitFiles(t *testing.T) {
 	require.Len(t, users, 30)
 	require.Equal(t, map[string]string{"X-User-ID": "1001"}, users[0])
 
-	f, err := os.Open(filepath.Join(dir, targetsFile))
+	b, err = os.ReadFile(filepath.Join(dir, targetsFile))
 	require.NoError(t, err)
-	defer f.Close()
-	next := vegeta.NewJSONTargeter(f, nil, nil)
+	require.Equal(t, 60, bytes.Count(b, []byte("\n")), "one request a line: attack.sh counts with head")
+	next := vegeta.NewJSONTargeter(bytes.NewReader(b), nil, nil)
 	for i := range 60 {
 		var got vegeta.Target
 		require.NoError(t, next(&got))

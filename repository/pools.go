@@ -2,6 +2,7 @@ package repository
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -47,4 +48,15 @@ func (p *redisPool) Collect(out chan<- prometheus.Metric) {
 	show(p.timeouts, prometheus.CounterValue, s.Timeouts)
 	show(p.waited, prometheus.CounterValue, s.WaitCount)
 	show(p.stale, prometheus.CounterValue, s.StaleConns)
+}
+
+// Pools collects the statistics of the store's connection pools, one labelled db_name="writes" and, where reads have a
+// pool of their own (SQLite), one "reads".
+func (s *Store) Pools() []prometheus.Collector {
+	names := []string{"reads", "writes"}[2-len(s.pools):]
+	var list []prometheus.Collector
+	for i, p := range s.pools {
+		list = append(list, collectors.NewDBStatsCollector(p, names[i]))
+	}
+	return list
 }
