@@ -54,7 +54,8 @@ func (c *compareFlags) bind(f *pflag.FlagSet) {
 	f.IntVar(&c.config.Repeat, "repeat", 1, "times each row is run")
 	f.Uint64Var(&c.config.Seed, "seed", 1, "seed of the order in which users click; 0: from the clock")
 	f.StringVar(&c.out, "out", "report", "folder for report files; empty: none")
-	c.format = choiceFlag(f, "format", "table", []string{"table", "json", "markdown"}, "what is printed to stdout")
+	c.format = choiceFlag(f, "format", "table", []string{"table", "json", "markdown", "matrix"},
+		"what is printed to stdout; matrix: verdicts alone, in Markdown, a column for each scenario")
 }
 
 // run validates everything before it starts anything.
@@ -156,7 +157,7 @@ func named(i repository.EngineInfo) string {
 
 // publish prints the report and turns its verdict into the exit code.
 func (c *compareFlags) publish(r loadtest.Report, folder *loadtest.Folder, std stdio) error {
-	write := map[string]func(io.Writer) error{"table": r.WriteTable, "json": r.WriteJSON, "markdown": r.WriteMarkdown}
+	write := map[string]func(io.Writer) error{"table": r.WriteTable, "json": r.WriteJSON, "markdown": r.WriteMarkdown, "matrix": r.WriteMatrix}
 	if err := write[c.format.value](std.out); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (s *serveFlags) bind(f *pflag.FlagSet) {
 	s.engineFlags.bind(f)
 	f.StringVar(&s.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes any free port")
 	f.StringVar(&s.process, "process", "p1", "name of this process in spans")
-	f.StringVar(&s.stage, "stage", service.DefaultStage, "how orders are placed; `seckill stages` lists the names")
+	f.StringVar(&s.stage, "stage", service.DefaultStage, "how orders are placed; seckill stages lists the names")
 	f.DurationVar(&s.work, "work", 0, "how long every order computes between its reads and its write")
 	s.lab = onOff(f, "lab", "lab mode: users by header, ?stage=, resets (default on with started engines on loopback)")
 	f.BoolVar(&s.nested, "nested", false, "lab: the order check and the save each take the lock")
