@@ -106,6 +106,12 @@ func MariaDB(t testing.TB) string {
 	return newDatabase(t, strings.TrimSuffix(db.DSN, "seckill"))
 }
 
+// OwnDB returns a spawned database server of the test's own, for tests that look at or disturb the server itself.
+func OwnDB(t testing.TB) *backend.DB {
+	t.Helper()
+	return own(t, backend.SpawnDB)
+}
+
 // EachDB runs the test on every kind of database there is: SQLite always, the spawned server when one is
 // installed, and the server that SECKILL_TEST_MYSQL names. Each run gets an empty database of its own.
 func EachDB(t *testing.T, test func(t *testing.T, dsn string)) {
