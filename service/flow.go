@@ -47,12 +47,7 @@ func (b *buy) underLock(ctx context.Context, lease *lock.Lease) error {
 
 // early unlocks before the work and the commit, so the next holder reads what this one is about to overwrite.
 func (b *buy) early(ctx context.Context) error {
-	lease, err := b.locker.Acquire(ctx, b.key)
-	if err != nil {
-		return err
-	}
-	seen, err := b.read(context.WithoutCancel(ctx), b.Store)
-	b.unlock(ctx, lease)
+	seen, err := b.readUnderLock(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,6 +56,15 @@ func (b *buy) early(ctx context.Context) error {
 		return err
 	}
 	return b.commit(ctx, nil, func(tx Tx) error { return b.write(ctx, tx, seen, 0) })
+}
+
+func (b *buy) readUnderLock(ctx context.Context) (Stock, error) {
+	lease, err := b.locker.Acquire(ctx, b.key)
+	if err != nil {
+		return Stock{}, err
+	}
+	defer b.unlock(ctx, lease)
+	return b.read(context.WithoutCancel(ctx), b.Store)
 }
 
 // late begins and reads before it locks: under repeatable read its snapshot is then older than its lock.

@@ -43,7 +43,7 @@ type process struct {
 	*service.Placer
 	stage service.Stage
 	holds *lock.Holds
-	// waiting gets one entry for every ended Acquire, lost one for every lost lease.
+	// lost gets one entry for every lost lease.
 	lost chan error
 }
 
@@ -51,7 +51,7 @@ type process struct {
 func (s *shop) open(stage service.Stage, observe ...func(*lock.Options)) *process {
 	rdb := redis.NewClient(&redis.Options{Addr: s.mr.Addr(), DialerRetries: 1, MaxRetries: 1})
 	p := &process{stage: stage, holds: &lock.Holds{}, lost: make(chan error, 100)}
-	options := lock.Options{TTL: stage.TTL, Wait: stage.Wait, Holds: p.holds, Observer: lock.Observer{
+	options := lock.Options{TTL: stage.TTL, Wait: stage.Wait, NodeTimeout: time.Minute, Holds: p.holds, Observer: lock.Observer{
 		Lost: func(e lock.Event) { p.lost <- e.Err },
 	}}
 	for _, f := range observe {
