@@ -149,7 +149,7 @@ func TestTombstoneAgainstWriter(t *testing.T) {
 				}
 			})
 			wg.Go(func() {
-				switch r, err := s.WriteBatch(t.Context(), []service.InFlight{o}, day); {
+				switch r, err := s.WriteBatch(t.Context(), []service.InFlight{o}, day, nil); {
 				case err != nil:
 					t.Errorf("write: %v", err)
 				case r[0].Outcome == service.Wrote:
@@ -170,7 +170,7 @@ func TestUnpaidOrders(t *testing.T) {
 		ctx := t.Context()
 		voucher(t, s, 1, 9)
 		for i := range 4 {
-			_, err := s.WriteBatch(ctx, []service.InFlight{inFlight(service.ID(20-i), 1, int64(1+i))}, day.Add(time.Duration(i)*time.Minute))
+			_, err := s.WriteBatch(ctx, []service.InFlight{inFlight(service.ID(20-i), 1, int64(1+i))}, day.Add(time.Duration(i)*time.Minute), nil)
 			require.NoError(t, err)
 		}
 		_, err := s.MoveOrder(ctx, pay(19, 2))

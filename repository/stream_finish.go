@@ -114,7 +114,11 @@ func (s *Stream) Depth(ctx context.Context) (service.QueueDepth, error) {
 			if err != nil {
 				return d, fmt.Errorf("depth of the order stream: %w", err)
 			}
-			d.Oldest = max(d.Oldest, now[p].Val().Sub(time.UnixMilli(ms)))
+			at := time.UnixMilli(ms).UTC()
+			d.Oldest = max(d.Oldest, now[p].Val().Sub(at))
+			if d.OldestAt.IsZero() || at.Before(d.OldestAt) {
+				d.OldestAt = at
+			}
 		}
 	}
 	return d, nil

@@ -30,7 +30,7 @@ var _ service.BatchWriter = (*Store)(nil)
 // the reads after it see all that earlier writers committed. A row that others insert without the stock row's
 // lock (a tombstone, an order of the sync path) shows as a duplicate key; then the whole transaction runs again and
 // finds it.
-func (s *Store) WriteBatch(ctx context.Context, orders []service.InFlight, now time.Time) ([]service.WriteResult, error) {
+func (s *Store) WriteBatch(ctx context.Context, orders []service.InFlight, now time.Time, beforeCommit func()) ([]service.WriteResult, error) {
 	if len(orders) == 0 {
 		return nil, nil
 	}
@@ -38,7 +38,9 @@ func (s *Store) WriteBatch(ctx context.Context, orders []service.InFlight, now t
 	err := retryBusy(ctx, s.opt.Retries, func() error {
 		err := s.once(ctx, func(t service.Tx) (err error) {
 			b := batch{db: t.(*tx).db.WithContext(ctx), ctx: ctx, orders: orders, now: stamp(now)}
-			results, err = b.write()
+			if results, err = b.write(); err == nil && beforeCommit != nil {
+				beforeCommit()
+			}
 			return err
 		})
 		if errors.Is(err, errDuplicate) {

@@ -32,7 +32,7 @@ func inFlight(order, voucher service.ID, user int64) service.InFlight {
 
 // write writes a batch and returns the outcomes alone.
 func write(t testing.TB, s *Store, orders ...service.InFlight) []service.WriteOutcome {
-	results, err := s.WriteBatch(t.Context(), orders, day)
+	results, err := s.WriteBatch(t.Context(), orders, day, nil)
 	require.NoError(t, err)
 	require.Len(t, results, len(orders))
 	out := make([]service.WriteOutcome, len(results))

@@ -30,7 +30,7 @@ func TestWriteBatch(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, has)
 
-		none, err := s.WriteBatch(t.Context(), nil, day)
+		none, err := s.WriteBatch(t.Context(), nil, day, nil)
 		require.NoError(t, err)
 		require.Empty(t, none)
 	})
@@ -70,7 +70,7 @@ func TestWriteBatchSoldOut(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *Store) {
 		voucher(t, s, 1, 2)
 		batch := []service.InFlight{inFlight(11, 1, 7), inFlight(12, 1, 8), inFlight(13, 1, 9)}
-		results, err := s.WriteBatch(t.Context(), batch, day)
+		results, err := s.WriteBatch(t.Context(), batch, day, nil)
 		require.NoError(t, err)
 		require.Equal(t, []service.WriteResult{{Outcome: service.Wrote}, {Outcome: service.Wrote},
 			{Outcome: service.RefusedSoldOut, NoRestock: true}}, results)
@@ -82,7 +82,7 @@ func TestWriteBatchSoldOut(t *testing.T) {
 		sound(t, s, 1)
 
 		// The worker dies before it tells Redis: whoever gets the message next learns the same.
-		results, err = s.WriteBatch(t.Context(), batch[2:], day)
+		results, err = s.WriteBatch(t.Context(), batch[2:], day, nil)
 		require.NoError(t, err)
 		require.Equal(t, []service.WriteResult{{Outcome: service.AlreadyEnded, NoRestock: true}}, results)
 		require.Equal(t, []service.DueReturn{{Back: back, At: day}}, dueReturns(t, s))
@@ -147,7 +147,7 @@ func TestWriteBatchCancelled(t *testing.T) {
 		voucher(t, s, 1, 10)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := s.WriteBatch(ctx, []service.InFlight{inFlight(11, 1, 7)}, day)
+		_, err := s.WriteBatch(ctx, []service.InFlight{inFlight(11, 1, 7)}, day, nil)
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, 10, stockOf(t, s, 1))
 	})
@@ -158,7 +158,7 @@ func TestWriteBatchRollsBack(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *Store) {
 		voucher(t, s, 1, 1)
 		runSQL(t, s, "DROP TABLE due_returns")
-		_, err := s.WriteBatch(t.Context(), []service.InFlight{inFlight(11, 1, 7), inFlight(12, 1, 8)}, day)
+		_, err := s.WriteBatch(t.Context(), []service.InFlight{inFlight(11, 1, 7), inFlight(12, 1, 8)}, day, nil)
 		require.Error(t, err)
 		require.Equal(t, 1, stockOf(t, s, 1))
 		_, err = s.Order(t.Context(), 11)
@@ -186,7 +186,7 @@ func TestWriteBatchConcurrently(t *testing.T) {
 					from := r.IntN(orders - 20)
 					batch := append([]service.InFlight(nil), all[from:from+20]...)
 					r.Shuffle(len(batch), func(i, j int) { batch[i], batch[j] = batch[j], batch[i] })
-					if _, err := s.WriteBatch(ctx, batch, day); err != nil {
+					if _, err := s.WriteBatch(ctx, batch, day, nil); err != nil {
 						t.Errorf("write: %v", err)
 					}
 				}
@@ -223,7 +223,7 @@ func TestWriteBatchConcurrently(t *testing.T) {
 			}
 		})
 		wg.Wait()
-		results, err := s.WriteBatch(ctx, all, day)
+		results, err := s.WriteBatch(ctx, all, day, nil)
 		require.NoError(t, err)
 		sound(t, s, 1)
 		sound(t, s, 2)

@@ -159,6 +159,7 @@ type Queue interface {
 type QueueDepth struct {
 	Messages int64         // written to the stream and not finished
 	Oldest   time.Duration // age of the oldest of those by Redis's clock; 0 when there is none
+	OldestAt time.Time     // when that one was queued, by Redis's clock; zero when there is none
 	Dead     int64         // dead letters
 }
 

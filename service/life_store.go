@@ -44,7 +44,8 @@ type BatchWriter interface {
 	// WriteBatch writes the orders in one transaction: all rows and the stock updates, or nothing. The result has
 	// one entry per order, in their order; an id that occurs twice is Repeated the second time. An error leaves
 	// the database as it was, or (a lost answer to COMMIT) as if it had succeeded; calling it again tells which.
-	WriteBatch(ctx context.Context, orders []InFlight, now time.Time) ([]WriteResult, error)
+	// beforeCommit, when it is not nil, is called inside the transaction after the last statement (hold points).
+	WriteBatch(ctx context.Context, orders []InFlight, now time.Time, beforeCommit func()) ([]WriteResult, error)
 }
 
 // Move is one step of an order's life: a compare-and-set on its state.

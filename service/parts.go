@@ -49,7 +49,7 @@ func Values() map[string][]string {
 		"lock-span":    {SpanAround, SpanEarly, SpanLate},
 		"on-loss":      {LossIgnore, LossStop},
 		"stock-update": {UpdateNaive, UpdateConditional, UpdateCAS, UpdateForUpdate, UpdateSkipLocked},
-		"path":         {PathSync},
+		"path":         {PathSync, PathGate, PathStream},
 	}
 }
 
@@ -85,6 +85,9 @@ func (p Parts) validNumbers() error {
 func (p Parts) validTogether() error {
 	around := p.LockSpan == SpanAround
 	switch {
+	case p.Path != PathSync && (p.Lock != "none" || p.StockUpdate != UpdateConditional || !p.Unique):
+		return invalid("--path %s admits without a lock and writes what it admitted: it needs --lock none, --stock-update %s "+
+			"and --unique on", p.Path, UpdateConditional)
 	case !around && p.OnLoss == LossStop:
 		return invalid("--lock-span %s works where there is no lease to stop it: it needs --on-loss ignore", p.LockSpan)
 	case !around && p.readsInside():

@@ -32,6 +32,8 @@ type Placer struct {
 	Nested bool
 	// Holds are the hold points of a lab run or a test. Default nil: off.
 	Holds *lock.Holds
+	// Intake is the admission of the gate and stream paths. Nil: there is only the sync path.
+	Intake *Intake
 
 	vouchers voucherCache
 }
@@ -52,7 +54,19 @@ type buy struct {
 //
 // ctx bounds the waiting. An order that has its lock is carried through even when the client has gone.
 func (p *Placer) Place(ctx context.Context, stage Stage, voucher ID, user int64) (Order, error) {
-	b, err := p.begin(ctx, stage, voucher, user)
+	return p.PlaceAs(ctx, stage, voucher, user, 0)
+}
+
+// PlaceAs is Place for an order whose id was minted before (0: it is minted now). Placing under one id again never
+// makes a second order.
+func (p *Placer) PlaceAs(ctx context.Context, stage Stage, voucher ID, user int64, id ID) (Order, error) {
+	if stage.Path != PathSync {
+		if p.Intake == nil {
+			return Order{}, invalid("the path %s needs an admission, and this server has none", stage.Path)
+		}
+		return p.placeAdmitted(ctx, stage, voucher, user, id)
+	}
+	b, err := p.begin(ctx, stage, voucher, user, id)
 	if err != nil {
 		return Order{}, err
 	}
@@ -72,7 +86,7 @@ func (p *Placer) Place(ctx context.Context, stage Stage, voucher ID, user int64)
 }
 
 // begin applies the rules that need no lock and prepares the order.
-func (p *Placer) begin(ctx context.Context, stage Stage, voucher ID, user int64) (*buy, error) {
+func (p *Placer) begin(ctx context.Context, stage Stage, voucher ID, user int64, id ID) (*buy, error) {
 	v, err := p.onSale(ctx, voucher)
 	if err != nil {
 		return nil, err
@@ -81,14 +95,28 @@ func (p *Placer) begin(ctx context.Context, stage Stage, voucher ID, user int64)
 	if err != nil {
 		return nil, err
 	}
-	id, err := p.IDs.NextID(ctx)
-	if err != nil {
+	if id, err = p.mint(ctx, id); err != nil {
 		return nil, err
 	}
+	b := p.newBuy(stage, v, user, id)
+	b.locker, b.key = locker, LockKey(stage.LockKey, voucher, user, id)
+	return b, nil
+}
+
+// mint is the id, or a new one when it is 0.
+func (p *Placer) mint(ctx context.Context, id ID) (ID, error) {
+	if id != 0 {
+		return id, nil
+	}
+	return p.IDs.NextID(ctx)
+}
+
+// newBuy prepares the order, with no lock yet.
+func (p *Placer) newBuy(stage Stage, v Voucher, user int64, id ID) *buy {
 	now := p.now().UTC().Truncate(time.Microsecond)
-	return &buy{Placer: p, stage: stage, locker: locker, key: LockKey(stage.LockKey, voucher, user, id), order: Order{
-		ID: id, VoucherID: voucher, UserID: user, Status: Created, PriceCents: v.PriceCents, CreatedAt: now, UpdatedAt: now,
-	}}, nil
+	return &buy{Placer: p, stage: stage, order: Order{
+		ID: id, VoucherID: v.ID, UserID: user, Status: Created, PriceCents: v.PriceCents, CreatedAt: now, UpdatedAt: now,
+	}}
 }
 
 // LockKey is the key that an order locks: of the voucher, of the voucher's user, or of this one request.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -21,7 +22,9 @@ type Vouchers struct {
 	Catalogue Catalogue
 	// Lab is nil outside of lab mode.
 	Lab LabStore
-	IDs IDSource
+	// Gate is the admission state. Nil: there is none, and no order is ever in flight.
+	Gate GateKeeper
+	IDs  IDSource
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
@@ -89,9 +92,13 @@ func (s *Vouchers) Get(ctx context.Context, id ID) (Voucher, Stock, error) {
 	return v, left, err
 }
 
-// Order shows an order to its owner; to others it is ErrForbidden.
+// Order shows an order to its owner; to others it is ErrForbidden. An order that was accepted and has no row yet is
+// shown as pending, by every process.
 func (s *Vouchers) Order(ctx context.Context, id ID, user int64) (Order, error) {
 	o, err := s.Catalogue.Order(ctx, id)
+	if errors.Is(err, ErrNotFound) && s.Gate != nil {
+		o, err = s.inFlight(ctx, id)
+	}
 	if err != nil {
 		return Order{}, err
 	}
@@ -101,12 +108,29 @@ func (s *Vouchers) Order(ctx context.Context, id ID, user int64) (Order, error) 
 	return o, nil
 }
 
+// inFlight looks for the order in the gate, and then once more for its row: it may have been written between the two.
+func (s *Vouchers) inFlight(ctx context.Context, id ID) (Order, error) {
+	f, ok, err := s.Gate.FindInFlight(ctx, id)
+	if err != nil {
+		return Order{}, err
+	}
+	if !ok {
+		return s.Catalogue.Order(ctx, id)
+	}
+	v, err := s.Catalogue.Voucher(ctx, f.Voucher)
+	return Order{ID: id, VoucherID: f.Voucher, UserID: f.User, Status: Pending, PriceCents: v.PriceCents,
+		CreatedAt: f.At, UpdatedAt: f.At}, err
+}
+
 // Reset makes the voucher new: this stock, all of it left, and no orders. Lab only.
 func (s *Vouchers) Reset(ctx context.Context, id ID, stock int) error {
 	if stock < 0 || stock > MaxStock {
 		return invalid("stock must be 0 to %d", MaxStock)
 	}
-	return s.Lab.ResetVoucher(ctx, id, stock)
+	if err := s.Lab.ResetVoucher(ctx, id, stock); err != nil || s.Gate == nil {
+		return err
+	}
+	return s.Gate.Forget(ctx, id)
 }
 
 // Orders lists every order of the voucher. Lab only.
