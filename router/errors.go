@@ -86,22 +86,36 @@ func blame(ctx context.Context, err error) error {
 
 // fail answers with the error. What the client is not told is logged.
 func (a *api) fail(c *gin.Context, err error) {
-	err = blame(c.Request.Context(), err)
+	status, body := a.refusal(c, err)
+	if c.Writer.Written() {
+		return // a panic after the answer began
+	}
+	retryLater(c, status)
+	c.AbortWithStatusJSON(status, body)
+}
+
+// refusal logs the error and makes the answer of it.
+func (a *api) refusal(c *gin.Context, err error) (int, errorBody) {
+	ctx := c.Request.Context()
+	err = blame(ctx, err)
 	status, code, text := failure(err)
 	level := slog.LevelDebug
 	if status == http.StatusInternalServerError || errors.Is(err, errNotReady) {
 		level = slog.LevelError
 	}
-	a.Log.LogAttrs(c.Request.Context(), level, "request failed", slog.String("code", code), slog.Any("error", err),
-		slog.String("method", c.Request.Method), slog.String("route", c.FullPath()), slog.String("request_id", idOf(c)))
-	if c.Writer.Written() {
-		return // a panic after the answer began
+	if a.Log.Enabled(ctx, level) { // refusals are most of a sale, and their attributes cost more than the answer
+		a.Log.LogAttrs(ctx, level, "request failed", slog.String("code", code), slog.Any("error", err),
+			slog.String("method", c.Request.Method), slog.String("route", c.FullPath()), slog.String("request_id", idOf(c)))
 	}
+	return status, errorBody{errorDetail{Code: code, Message: text}}
+}
+
+// retryLater adds the header that some statuses ask for.
+func retryLater(c *gin.Context, status int) {
 	switch status {
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		c.Header("Retry-After", "1")
 	case http.StatusUnauthorized:
 		c.Header("WWW-Authenticate", "Bearer")
 	}
-	c.AbortWithStatusJSON(status, errorBody{errorDetail{Code: code, Message: text}})
 }

@@ -18,15 +18,20 @@ func (a *api) health(c *gin.Context) error {
 	return nil
 }
 
-// ready says that the process can place orders: the database and Redis answer.
+// ready says that the process can place orders: the database and Redis answer. It also tells how many accepted orders
+// wait to be written, and for how long.
 func (a *api) ready(c *gin.Context) error {
+	ctx, cancel := context.WithTimeout(c.Request.Context(), readyWithin)
+	defer cancel()
 	if a.Ready != nil {
-		ctx, cancel := context.WithTimeout(c.Request.Context(), readyWithin)
-		defer cancel()
 		if err := a.Ready(ctx); err != nil {
 			return fmt.Errorf("%w: %w", errNotReady, err)
 		}
 	}
-	c.JSON(http.StatusOK, gin.H{"status": "ready"})
+	queue, err := a.queueState(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotReady, err)
+	}
+	c.JSON(http.StatusOK, readyJSON{Status: "ready", Queue: queue})
 	return nil
 }

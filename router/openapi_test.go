@@ -45,6 +45,7 @@ func TestOpenAPINamesTheRoutes(t *testing.T) {
 	for _, lab := range []bool{true, false} {
 		h, err := New(Options{
 			Lab: lab, Signer: signer, Metrics: NewMetrics(), Sell: &service.Sell{}, Spans: service.NewSpans("p1", 1),
+			Life: &service.Life{}, Preheater: &service.Preheater{},
 		})
 		require.NoError(t, err)
 		var routes []string

@@ -40,14 +40,16 @@ func (a *api) placeOrder(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	order, err := a.Placer.Place(c.Request.Context(), stage, voucher, user)
-	a.count(c.Request.Context(), stage, order, err, time.Since(began))
+	p := placing{stage, voucher, user}
+	if key := c.GetHeader(idempotencyKey); key != "" && a.Idempotency != nil {
+		return a.placeOnce(c, p, key)
+	}
+	order, err := a.place(c, p, 0)
 	if err != nil {
 		return err
 	}
-	c.Header("Location", "/api/v1/orders/"+order.ID.String())
-	c.JSON(http.StatusCreated, placedJSON{order.ID, order.Status})
+	c.Header("Location", orderPath(order.ID))
+	c.JSON(placedStatus(order), placedJSON{order.ID, order.Status})
 	return nil
 }
 
@@ -92,9 +94,13 @@ func (a *api) getOrder(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, orderJSON{
+	c.JSON(http.StatusOK, showOrder(o))
+	return nil
+}
+
+func showOrder(o service.Order) orderJSON {
+	return orderJSON{
 		ID: o.ID, VoucherID: o.VoucherID, UserID: o.UserID, Status: o.Status, PriceCents: o.PriceCents,
 		CreatedAt: o.CreatedAt.UTC(), UpdatedAt: o.UpdatedAt.UTC(),
-	})
-	return nil
+	}
 }

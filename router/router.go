@@ -32,6 +32,14 @@ type Options struct {
 	// Signer checks bearer tokens. Required outside of lab mode.
 	Signer *Signer
 
+	// Life pays and cancels orders, Preheater makes gates; nil leaves their routes out.
+	Life      *service.Life
+	Preheater *service.Preheater
+	// Idempotency answers for Idempotency-Key; nil ignores the header.
+	Idempotency *service.Idempotency
+	// Queue is the order stream, for readyz; nil: there is none.
+	Queue QueueDepths
+
 	// Metrics count orders and are served at /metrics; nil leaves the route out.
 	Metrics *Metrics
 
@@ -103,6 +111,13 @@ func (a *api) routes(e *gin.Engine) {
 	v1.POST("/vouchers/:id/orders", a.handle(a.placeOrder))
 	v1.GET("/orders/:id", a.handle(a.getOrder))
 	v1.GET("/stages", a.handle(a.stages))
+	if a.Life != nil {
+		v1.POST("/orders/:id/pay", a.handle(a.payOrder))
+		v1.POST("/orders/:id/cancel", a.handle(a.cancelOrder))
+	}
+	if a.Preheater != nil {
+		v1.POST("/vouchers/:id/preheat", a.handle(a.preheat))
+	}
 	if !a.Lab {
 		return
 	}

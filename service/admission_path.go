@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -77,7 +78,7 @@ func (in *Intake) admit(ctx context.Context, enqueue bool, o Order) error {
 		}
 		return a.Err
 	}
-	return ErrNotPreheated
+	return fmt.Errorf("%w: %w", ErrBusy, ErrNotPreheated)
 }
 
 // queued ends an order of the stream path: it is in the stream, and a worker writes it. A client that left while it
