@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"seckill/loadtest"
+	"seckill/router"
+)
+
+// cli runs a command line in this process and returns its exit code and what it printed.
+func cli(t *testing.T, args ...string) (code int, out, problems string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = run(context.Background(), args, stdio{strings.NewReader(""), &o, &e})
+	return code, o.String(), e.String()
+}
+
+// asProgram names the variable with which this test binary is the program itself, so that scripts can call it without
+// another build.
+const asProgram = "TEST_BINARY_IS_SECKILL"
+
+func init() {
+	if os.Getenv(asProgram) == "1" {
+		main()
+	}
+}
+
+// The recipe as printed: a server, users, the script; in lab mode and with tokens, a stage that holds and one that
+// does not.
+func TestKitAgainstTheService(t *testing.T) {
+	seckill, err := os.Executable()
+	require.NoError(t, err)
+	vegeta := filepath.Join(t.TempDir(), "vegeta")
+	built, err := exec.Command("go", "build", "-o", vegeta, "github.com/tsenart/vegeta/v12").CombinedOutput()
+	require.NoError(t, err, "%s", built)
+	secret := strings.Repeat("s", router.MinSecret)
+	attack := func(kit string, args ...string) (int, string) {
+		cmd := exec.CommandContext(t.Context(), "loadtest/vegeta/attack.sh", append([]string{kit}, args...)...)
+		cmd.Env = append(os.Environ(), "SECKILL="+seckill, asProgram+"=1", "VEGETA="+vegeta)
+		out, _ := cmd.CombinedOutput()
+		return cmd.ProcessState.ExitCode(), string(out)
+	}
+	for _, c := range []struct {
+		name    string
+		server  []string
+		users   []string
+		exit    int
+		verdict string
+	}{
+		{"lab", nil, []string{"--stage=lua"}, 0, "ok"},
+		{"lab, broken", []string{"--work=5ms"}, []string{"--stage=none"}, 1, "OVERSOLD "},
+		{"tokens", []string{"--lab=off", "--token-secret=" + secret, "--stage=conditional"}, []string{"--token-secret=" + secret}, 0, "ok"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			kit := filepath.Join(t.TempDir(), "kit")
+			url := labServer(t, c.server...)
+			code, out, problems := cli(t, append([]string{"users", "--count=60", "--clicks=2", "--stock=20", "--target=" + url, "--out=" + kit}, c.users...)...)
+			require.Zero(t, code, problems)
+			require.Contains(t, out, "60 users, 120 requests")
+
+			code, out = attack(kit, "2000")
+			require.Equal(t, c.exit, code, out)
+			require.Contains(t, out, "verdict   "+c.verdict)
+			require.Contains(t, out, "errors    0")
+			b, err := os.ReadFile(filepath.Join(kit, "vegeta.json"))
+			require.NoError(t, err)
+			var report loadtest.Report
+			require.NoError(t, json.Unmarshal(b, &report))
+			row := report.Rows[0]
+			require.Equal(t, 120, row.Requests)
+			require.Equal(t, 60, row.Users)
+			require.Equal(t, row.Orders, row.Accepted)
+
+			code, out = attack(kit, "2000")
+			require.Equal(t, exitUsage, code, "the voucher is sold already: %s", out)
+		})
+	}
+}
+
+func TestUsersRefusesWhatProvesNothing(t *testing.T) {
+	url := labServer(t)
+	kit := filepath.Join(t.TempDir(), "kit")
+	for want, args := range map[string][]string{
+		"20 users for 20 units":          {"--count=20", "--stock=20"},
+		"either --voucher ID or":         {"--count=20"},
+		"--voucher":                      {"--count=20", "--voucher=x"},
+		"clicks":                         {"--count=20", "--stock=5", "--clicks=0"},
+		"--first-user":                   {"--count=20", "--stock=5", "--first-user=0"},
+		"nonsense":                       {"--count=20", "--stock=5", "--stage=nonsense"},
+		"needs at least":                 {"--count=20", "--stock=5", "--token-secret=short"},
+		"allowed are 1 to":               {"--stock=5", "--count=2000000"},
+		"either --voucher ID or --stock": {"--count=9", "--stock=5", "--voucher=7"},
+	} {
+		code, _, problems := cli(t, append([]string{"users", "--target=" + url, "--out=" + kit}, args...)...)
+		require.Equal(t, exitUsage, code, "%v: %s", args, problems)
+		require.Contains(t, problems, want)
+		require.NoFileExists(t, filepath.Join(kit, "kit.json"))
+	}
+	code, _, problems := cli(t, "users", "--target=http://127.0.0.1:1", "--out="+kit, "--count=9", "--stock=5")
+	require.Equal(t, exitCannot, code, problems)
+}
