@@ -117,7 +117,7 @@ func (r *Reconciler) fix(ctx context.Context, f *Finding) (err error) {
 	case FindUnsettled:
 		err = r.Returns.Gate.Done(ctx, []Unit{u})
 	case FindNotBack:
-		err = r.Returns.Back(ctx, Back{Unit: u})
+		err = r.giveBack(ctx, u)
 	case FindAbandoned:
 		_, _, err = r.Returns.End(ctx, u, Failed, "accepted, but the process that was to write it ended")
 	case FindUnknown:
@@ -127,6 +127,17 @@ func (r *Reconciler) fix(ctx context.Context, f *Finding) (err error) {
 	}
 	f.Fixed = err == nil
 	return err
+}
+
+// giveBack returns an ended order's unit. Due returns go first: the transaction that ended the order noted there
+// whether the gate's stock grows with it, and the database may never have had the unit. Only a unit that is held
+// without such a note (the gate was made from an older snapshot) grows the stock as a matter of course.
+func (r *Reconciler) giveBack(ctx context.Context, u Unit) error {
+	ever := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err := more(ctx, func() (int, error) { return r.Returns.BackDue(ctx, ever, jobLimit) }); err != nil {
+		return err
+	}
+	return r.Returns.Back(ctx, Back{Unit: u})
 }
 
 // adopt makes the gate count a live order. It may be cancelled at the same moment, when the gate does not know it yet
