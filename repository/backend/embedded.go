@@ -6,15 +6,16 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 )
 
-// EmbeddedRedis serves nodes miniredis instances on loopback ports, for this process and its children.
-//
-// miniredis does not run TTLs by itself. Its ClockTTL makes every access to a database first subtract the time
-// that really passed, under the server's own lock: so a key is gone exactly when its TTL is over and never a
-// moment earlier, which a goroutine that calls FastForward now and then could not promise.
+// keyCheck is how often the keys of an embedded Redis are counted.
+const keyCheck = time.Second
+
+// EmbeddedRedis serves nodes miniredis instances on loopback ports, for this process and its children. Their TTLs
+// run with the real clock.
 func EmbeddedRedis(nodes int) (*Redis, error) {
 	r := &Redis{Kind: "miniredis"}
 	for range nodes {
@@ -22,8 +23,12 @@ func EmbeddedRedis(nodes int) (*Redis, error) {
 		if err := m.StartAddr("127.0.0.1:0"); err != nil {
 			return nil, errors.Join(fmt.Errorf("embedded redis: %w", err), r.Stop())
 		}
-		m.ClockTTL(true)
-		r.nodes = append(r.nodes, &embedded{close: func() error { m.Close(); return nil }})
+		clock := startClock(m, keyCheck)
+		r.nodes = append(r.nodes, &embedded{close: func() error {
+			clock.close()
+			m.Close()
+			return nil
+		}})
 		r.URLs = append(r.URLs, "redis://"+m.Addr())
 	}
 	return r, nil

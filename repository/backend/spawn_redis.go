@@ -31,19 +31,21 @@ func SpawnRedis(ctx context.Context, nodes int) (*Redis, error) {
 }
 
 func (r *Redis) spawn(ctx context.Context, program string, more ...string) error {
-	return onFreePort(func(port int) error {
-		dir, err := newTempDir()
-		if err != nil {
-			return err
-		}
-		args := append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1",
-			"--save", "", "--appendonly", "no", "--dir", dir.path, "--daemonize", "no"}, more...)
-		s, err := startServer(dir, program, args...)
-		if err != nil {
-			return errors.Join(err, dir.remove())
-		}
-		return r.adopt(ctx, s, port)
-	})
+	return onFreePort(func(port int) error { return r.spawnOn(ctx, program, port, more...) })
+}
+
+func (r *Redis) spawnOn(ctx context.Context, program string, port int, more ...string) error {
+	dir, err := newTempDir()
+	if err != nil {
+		return err
+	}
+	args := append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1",
+		"--save", "", "--appendonly", "no", "--dir", dir.path, "--daemonize", "no"}, more...)
+	s, err := startServer(dir, program, args...)
+	if err != nil {
+		return errors.Join(err, dir.remove())
+	}
+	return r.adopt(ctx, s, port)
 }
 
 // adopt waits until a started server answers and makes it a node, or stops it.
