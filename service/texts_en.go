@@ -55,7 +55,7 @@ var textsEN = map[string]Text{
 		StillBreaks: "A and B both check before either sets, and both go on as holders. A process that dies between HSET and EXPIRE leaves " +
 			"a lock without an expiry, and DEL removes whatever is there, also another holder's lock.",
 		Question: "Every command of Redis is atomic. How can two holders be inside at once? " +
-			"Run `seckill compare --stages hash --scenarios single,crash`.",
+			"Run `seckill compare --stages hash --scenarios single,multi`.",
 		Answer: "Each command is atomic; the sequence of them is not. Between the check and the HSET another client's check finds the key " +
 			"still absent. Check and set have to be one command, or one script.",
 	},

@@ -35,7 +35,7 @@ var textsZH = map[string]Text{
 	"hash": {
 		Fixes:       "锁移到各进程都看得见的 Redis：先查哈希在不在，再 HSET、EXPIRE，结束时 DEL。这是文章里定时任务锁的第一版。",
 		StillBreaks: "A 和 B 都在对方写入之前查过，都当自己拿到了锁。进程若死在 HSET 与 EXPIRE 之间，留下的锁没有过期时间；DEL 则不管是谁的锁都删。",
-		Question:    "Redis 的每条命令都是原子的，怎么会有两个持有者同时在里面？运行 `seckill compare --stages hash --scenarios single,crash`。",
+		Question:    "Redis 的每条命令都是原子的，怎么会有两个持有者同时在里面？运行 `seckill compare --stages hash --scenarios single,multi`。",
 		Answer:      "单条命令是原子的，几条连起来就不是了。在检查与 HSET 之间，别的客户端来检查时，键仍然不存在。检查和写入必须是一条命令，或者放在一个脚本里。",
 	},
 	"incr": {
