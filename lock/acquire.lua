@@ -7,9 +7,10 @@
 -- Replies  "0" (text): it is ours; a number: it is not, and lapses in so many milliseconds, -1 never
 --
 -- By hand: redis-cli --eval lock/acquire.lua 'lock:{voucher:1}' , TOKEN 30000
-local held = redis.call('GET', KEYS[1])
-if held and held ~= ARGV[1] then
-	return redis.call('PTTL', KEYS[1])
+if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+	if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+		return redis.call('PTTL', KEYS[1])
+	end
+	redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return '0'

@@ -2,9 +2,8 @@
 -- because an answer was lost, it says yes again with the same fence.
 --
 -- The fence is the greater of "one more than the last" and the server's clock in microseconds, so that it also grows
--- when the counter was lost, by a flush or a restart, as long as the clock is not behind the last fence. It is printed
--- with %.0f, because Lua's plain conversion keeps 14 digits only. Arguments are checked by the first write itself:
--- a bad time-to-live fails it and nothing is changed.
+-- when the counter was lost, by a flush or a restart, as long as the clock is not behind the last fence. The clock
+-- is put together as text, and a sum is printed with %.0f, because Lua's plain conversion keeps 14 digits only. Needs Redis 6.2 (SET with GET).
 --
 -- KEYS[1]  the lock
 -- KEYS[2]  its last fence
@@ -14,17 +13,24 @@
 -- Replies  the fence (text): it is ours; a number: it is not, and lapses in so many milliseconds, -1 never
 --
 -- By hand: redis-cli --eval lock/acquire_fenced.lua 'lock:{voucher:1}' 'lock:{voucher:1}:fence' , TOKEN 30000 3600000
-local held = redis.call('GET', KEYS[1])
-if held and held ~= ARGV[1] then
-	return redis.call('PTTL', KEYS[1])
+if not KEYS[2] or ARGV[3] % 1 ~= 0 or ARGV[3] + 0 <= 0 then
+	return redis.error_reply('ERR acquire_fenced: needs 2 keys, a token and 2 times to live')
 end
-local last = redis.call('GET', KEYS[2])
-if held and last then
+if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+	if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+		return redis.call('PTTL', KEYS[1])
+	end
 	redis.call('PEXPIRE', KEYS[1], ARGV[2])
-	return last
+	local mine = redis.call('GET', KEYS[2])
+	if mine then
+		return mine
+	end
 end
 local now = redis.call('TIME')
-local fence = string.format('%.0f', math.max(tonumber(last or 0) + 1, now[1] * 1000000 + now[2]))
-redis.call('SET', KEYS[2], fence, 'PX', ARGV[3])
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+local fence = now[1] .. string.sub('00000' .. now[2], -6)
+local last = redis.call('SET', KEYS[2], fence, 'PX', ARGV[3], 'GET')
+if last and (#last ~= #fence or last >= fence) then
+	fence = string.format('%.0f', math.max(last + 1, tonumber(fence)))
+	redis.call('SET', KEYS[2], fence, 'PX', ARGV[3])
+end
 return fence

@@ -3,21 +3,24 @@ package lock
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// asking sends one command until it is answered. Every copy has a goroutine of its own, so that neither a silent
-// server nor a client without time-outs can hold the caller longer than ctx: the goroutine stays with its command, the
-// caller goes. Only commands that are harmless when repeated are asked in this way.
+// asking sends one command until it is answered. A copy has a goroutine of its own, so that neither a silent server nor
+// a client without time-outs can hold the caller longer than ctx: the goroutine stays with its command, the caller
+// goes. That costs two thread switches, which is much beside a round trip; so the first copy is sent from the caller's
+// goroutine where its time is bounded in another way. Only commands that are harmless when repeated are asked.
 type asking[T any] struct {
 	bg       *background
 	patience time.Duration // of silence before another copy is sent
 	copies   int           // at most
 	limit    time.Duration // of silence after the last copy
-	send     func() (T, error)
-
+	send     func(ctx context.Context) (T, error)
+	ctx      context.Context // for the commands
 	answers  chan answer[T]
 	sent     int
 	open     int // copies without an outcome
@@ -32,18 +35,38 @@ type answer[T any] struct {
 	sent time.Time // before the copy was sent
 }
 
-// answered tells an answer of the server, be it an error, from a failure to get one.
+// answered tells an answer of the server, be it an error, from a failure to get one. A server that is only not ready
+// has not answered.
 func answered(err error) bool {
 	var reply redis.Error
-	return err == nil || errors.As(err, &reply) || errors.Is(err, ErrNoQuorum)
+	if errors.As(err, &reply) {
+		kind, _, _ := strings.Cut(reply.Error(), " ")
+		return !slices.Contains(notReady, kind)
+	}
+	return err == nil || errors.Is(err, ErrNoQuorum)
 }
 
-// run returns the first answer; or the last failure when all copies failed; or errNoAnswer when all keep silent; or
+// notReady are the errors of a server that starts, fails over or moves its slots.
+var notReady = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}
+
+// here sends a copy by send, which returns within patience by itself, and reports whether that was the end of it.
+func (a *asking[T]) here(send func(ctx context.Context) (T, error)) (answer[T], bool) {
+	a.sent, a.open, a.lastSent = 1, 1, time.Now()
+	val, err := send(a.ctx)
+	got := answer[T]{val, err, a.lastSent}
+	return got, a.close(got) || a.copies == 1
+}
+
+// run sends copies until there is an outcome. It returns the first answer; or the last failure when all copies failed; or errNoAnswer when all keep silent; or
 // ctx's error when it ends before.
 func (a *asking[T]) run(ctx context.Context) answer[T] {
 	a.answers = make(chan answer[T], a.copies)
-	a.launch()
-	timer := time.NewTimer(a.patience)
+	next := a.backoff()
+	if a.sent == 0 {
+		a.launch()
+		next = a.silence()
+	}
+	timer := time.NewTimer(next)
 	defer timer.Stop()
 	for {
 		select {
@@ -79,9 +102,9 @@ func (a *asking[T]) launch() {
 	a.sent++
 	a.open++
 	a.lastSent = time.Now()
-	sent, answers, send := a.lastSent, a.answers, a.send
+	ctx, sent, answers, send := a.ctx, a.lastSent, a.answers, a.send
 	a.bg.run(func() {
-		val, err := send()
+		val, err := send(ctx)
 		answers <- answer[T]{val, err, sent}
 	})
 }

@@ -15,6 +15,7 @@ type leased struct {
 	o      Options
 	bg     *background
 	store  store
+	quick  store // the same, with commands that return within patience; nil: there is none
 	fenced bool
 	copies int // of an acquire that gets no answer
 	id     string
@@ -29,7 +30,7 @@ func newLeased(o Options, bg *background, s store) *leased {
 var errNoAnswer = errors.New("no answer in time")
 
 const (
-	patience     = 500 * time.Millisecond // of silence before a command is sent again
+	maxPatience  = 500 * time.Millisecond // of silence before a command is sent again
 	settleGrace  = 250 * time.Millisecond // for the outcome of an abandoned acquire
 	releaseGrace = time.Second            // that Release goes on after its ctx has ended
 )
@@ -43,10 +44,16 @@ func (d *leased) acquire(ctx context.Context, key string, _ *ownership) (grant, 
 	if clipped {
 		c.ttl = d.o.MaxHold
 	}
-	out := valuesOf{d.bg.ctx, ctx}
-	ask := asking[reply]{bg: d.bg, patience: min(patience, c.ttl/3), copies: d.copies, limit: c.ttl,
-		send: func() (reply, error) { return d.store.acquire(out, c) }}
-	got := ask.run(ctx)
+	ask := asking[reply]{bg: d.bg, ctx: valuesOf{d.bg.ctx, ctx}, patience: d.patience(), copies: d.copies, limit: c.ttl,
+		send: func(ctx context.Context) (reply, error) { return d.store.acquire(ctx, c) }}
+	var got answer[reply]
+	done := false
+	if d.quick != nil && ctx.Done() == nil {
+		got, done = ask.here(func(ctx context.Context) (reply, error) { return d.quick.acquire(ctx, c) })
+	}
+	if !done {
+		got = ask.run(ctx)
+	}
 	unclear := ask.lastSent.Add(c.ttl)
 	late := !time.Now().Before(got.sent.Add(c.ttl - drift(c.ttl)))
 	switch {
@@ -64,6 +71,9 @@ func (d *leased) acquire(ctx context.Context, key string, _ *ownership) (grant, 
 	}
 	return g, got.err
 }
+
+// patience is how long one copy of a command may stay silent; several of them fit into a lease.
+func (d *leased) patience() time.Duration { return min(maxPatience, d.o.TTL/4) }
 
 // takeBack makes sure that no copy of an attempt that came to nothing leaves a key behind.
 func (d *leased) takeBack(ask *asking[reply], c claim) {
@@ -92,17 +102,19 @@ func (d *leased) takeBack(ask *asking[reply], c claim) {
 func (d *leased) release(ctx context.Context, r *removal) error {
 	own := r.own
 	c := own.claim()
-	bounded, cancel := context.WithTimeout(context.Background(), max(own.left(), settleGrace))
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() {
-		time.AfterFunc(releaseGrace, cancel)
-	})
-	defer stop()
-	out := context.WithoutCancel(ctx)
-	ask := asking[bool]{bg: d.bg, patience: min(patience, d.o.TTL/4), copies: 64, limit: d.o.TTL,
-		send: func() (bool, error) { return d.store.unlock(out, c) }}
+	ask := asking[bool]{bg: d.bg, ctx: context.WithoutCancel(ctx), patience: d.patience(), copies: 64, limit: d.o.TTL,
+		send: func(ctx context.Context) (bool, error) { return d.store.unlock(ctx, c) }}
+	var got answer[bool]
+	done := false
 	r.sending()
-	got := ask.run(bounded)
+	if d.quick != nil {
+		got, done = ask.here(func(ctx context.Context) (bool, error) { return d.quick.unlock(ctx, c) })
+	}
+	if !done {
+		bounded, cancel := releaseTime(ctx, own)
+		defer cancel()
+		got = ask.run(bounded)
+	}
 	r.removed = got.err == nil && (got.val || ask.sent > 1 && r.valid)
 	if until := time.Now().Add(own.left()); got.err != nil {
 		d.store.forget(debt{claim: c, until: until})
@@ -117,6 +129,13 @@ func (d *leased) release(ctx context.Context, r *removal) error {
 		return ErrLost
 	}
 	return nil
+}
+
+// releaseTime ends with the lease, or a moment after ctx, which may have ended already.
+func releaseTime(ctx context.Context, own *ownership) (context.Context, context.CancelFunc) {
+	bounded, cancel := context.WithTimeout(context.Background(), max(own.left(), settleGrace))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(releaseGrace, cancel) })
+	return bounded, func() { stop(); cancel() }
 }
 
 // abandon takes back what a copy of the acquire without an outcome may still create.

@@ -67,6 +67,18 @@ func newNode(rdb redis.UniversalClient, o Options, bg *background) *node {
 	return n
 }
 
+// within is the node with commands that return after d, whatever the options of its client; nil where go-redis has no
+// such client, or where an answer may take longer by right.
+func (n *node) within(d time.Duration) store {
+	plain, ok := n.rdb.(*redis.Client)
+	if !ok || n.o.MinReplicas > 0 {
+		return nil
+	}
+	quick := *n
+	quick.rdb = plain.WithTimeout(d)
+	return &quick
+}
+
 func (n *node) acquire(ctx context.Context, c claim) (reply, error) {
 	s, keys, args := acquireScript, []string{c.key}, []any{c.token, c.ttl.Milliseconds()}
 	if c.fenced {

@@ -71,7 +71,7 @@ func pipeline(ctx context.Context, rdb redis.UniversalClient, s script, batch []
 	for i, c := range batch {
 		cmds[i], which[i] = s.sha(ctx, []string{c.key}, args(c)), i
 	}
-	exec(ctx, rdb, cmds, which)
+	flush(ctx, rdb, cmds, which)
 	which = which[:0]
 	for i, c := range batch {
 		if err := cmds[i].Err(); err != nil && unknownScript(err) {
@@ -79,12 +79,12 @@ func pipeline(ctx context.Context, rdb redis.UniversalClient, s script, batch []
 		}
 	}
 	if len(which) > 0 {
-		exec(ctx, rdb, cmds, which)
+		flush(ctx, rdb, cmds, which)
 	}
 	return cmds
 }
 
-func exec(ctx context.Context, rdb redis.UniversalClient, cmds []once, which []int) {
+func flush(ctx context.Context, rdb redis.UniversalClient, cmds []once, which []int) {
 	pipe := rdb.Pipeline()
 	for _, i := range which {
 		_ = pipe.Process(ctx, cmds[i])

@@ -14,7 +14,7 @@ func (c *Client) Watchdog() Locker {
 // deployable is the machinery of watchdog and fenced, see leased.
 func (c *Client) deployable(kind string, fenced bool) *locker {
 	alg := newLeased(c.o, c.bg, c.node)
-	alg.fenced = fenced
+	alg.fenced, alg.quick = fenced, c.node.within(alg.patience())
 	l := c.simple(kind, alg)
 	l.reentry, l.guarded, l.renewer, l.signals = reentryLocal, true, c.renewer, c.signals
 	return l
