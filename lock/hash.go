@@ -15,6 +15,7 @@ func (c *Client) lookThenSet(ctx context.Context, key, token string) (bool, erro
 	if taken != 0 || err != nil {
 		return false, err
 	}
+	c.o.Holds.Reach(HoldAcquireCheck)
 	if err := c.rdb.HSet(ctx, key, "owner", token).Err(); err != nil {
 		return false, err
 	}

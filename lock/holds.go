@@ -4,7 +4,9 @@ import "sync"
 
 // Names of the hold points inside locks. Those of the order flow are named where the flow is.
 const (
-	// HoldAcquireBetween lies between the first and the second command of an acquire that needs two.
+	// HoldAcquireCheck lies between the look and the first write of an acquire that looks first.
+	HoldAcquireCheck = "acquire-check"
+	// HoldAcquireBetween lies between the two writes of an acquire that needs two.
 	HoldAcquireBetween = "acquire-between"
 	// HoldRelease lies before the first command of a release.
 	HoldRelease = "release"

@@ -17,6 +17,7 @@ func (c *Client) resetThenCount(ctx context.Context, key, _ string) (bool, error
 		return false, err
 	}
 	if there == 0 {
+		c.o.Holds.Reach(HoldAcquireCheck)
 		if err := c.rdb.Set(ctx, key, 0, c.o.TTL).Err(); err != nil {
 			return false, err
 		}

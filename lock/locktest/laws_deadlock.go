@@ -1,0 +1,227 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/lock"
+)
+
+var deadlock = []Law{
+	{Name: "freed-after-crash", Text: "A holder that dies blocks the others no longer than its TTL.", run: freedAfterCrash},
+	{Name: "freed-after-crash-in-acquire", Text: "Nor does one that dies between two commands of its acquire.",
+		Rows: "S-16", run: freedAfterCrashInAcquire},
+	{Name: "release-on-cancelled-context", Text: "Release works with a context that has ended.", Rows: "L-01", run: releaseCancelled},
+	{Name: "one-attempt", Text: "Wait 0 makes one attempt and says busy.", run: oneAttempt},
+	{Name: "wait-ends", Text: "Acquire gives up when its wait is spent or its context ends, and says which.", Rows: "L-24", run: waitEnds},
+	{Name: "waiter-gets-it", Text: "Who waits gets the lock soon after its release, long before the TTL.", run: waiterGetsIt},
+	{Name: "many-waiters", Text: "64 waiters all get their turns, 10 each.", Rows: "L-21", run: manyWaiters},
+	{Name: "waiting-is-cheap", Text: "A waiter sends less than one command a second while somebody holds the lock.",
+		Rows: "L-24", run: waitingIsCheap},
+	{Name: "key-without-expiry", Text: "A key that does not lapse keeps everybody out, without a storm of commands, and is told.",
+		Rows: "L-27", run: keyWithoutExpiry},
+	{Name: "re-entry", Text: "The holder's own context enters again at once; releases come in any order and the last one frees.",
+		run: reentry},
+	{Name: "renewal", Text: "Work that takes longer than the TTL keeps the lock.", run: renewal},
+	{Name: "max-hold", Text: "MaxHold ends a renewed lease with ErrMaxHold, and others go on.", Rows: "L-11", run: maxHold},
+	{Name: "close", Text: "Close ends leases with ErrClosed and refuses new ones; they can still be released.", run: closing},
+}
+
+func freedAfterCrash(w *World) {
+	a, b := w.process(ttl(300*time.Millisecond)), w.process(ttl(300*time.Millisecond), wait(3*time.Second))
+	a.acquire("k")
+	a.die()
+	release(b.acquire("k"))
+}
+
+func freedAfterCrashInAcquire(w *World) {
+	for _, point := range []string{lock.HoldAcquireCheck, lock.HoldAcquireBetween} {
+		crashed := make(chan struct{})
+		stop := make(chan struct{})
+		holds := &lock.Holds{}
+		holds.On(point, 0, 1, func() { close(crashed); <-stop })
+		a := w.process(ttl(300*time.Millisecond), func(o *lock.Options) { o.Holds = holds })
+		b := w.process(ttl(300*time.Millisecond), wait(3*time.Second))
+		done := make(chan struct{})
+		defer func() { close(stop); <-done }()
+		go func() {
+			defer close(done)
+			_, _ = a.l.Acquire(context.Background(), point)
+		}()
+		select {
+		case <-crashed:
+		case <-done: // it has no such point: it crashes as a holder
+		}
+		a.die()
+		release(b.acquire(point))
+	}
+}
+
+func releaseCancelled(w *World) {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := w.process().acquireIn(ctx, "k")
+	cancel()
+	want(l.Context().Err() == nil, "the lease ended with the context of its acquire")
+	if err := l.Release(ctx); err != nil {
+		breakIt("release on a cancelled context: %w", err)
+	}
+	w.gone(patience)
+}
+
+func oneAttempt(w *World) {
+	a, b := w.process(), w.process()
+	l := a.acquire("k")
+	began := time.Now()
+	b.isBusy("k", "one attempt")
+	want(time.Since(began) < patience/2, "one attempt took %v", time.Since(began))
+	release(l)
+}
+
+func waitEnds(w *World) {
+	a, b, c := w.process(), w.process(wait(150*time.Millisecond)), w.process(wait(-1))
+	l := a.acquire("k")
+	began := time.Now()
+	_, err := b.l.Acquire(context.Background(), "k")
+	wantErr(err, lock.ErrBusy, "a spent wait")
+	want(time.Since(began) >= 150*time.Millisecond && time.Since(began) < patience/2, "waited %v, not 150ms", time.Since(began))
+	ctx, cancel := context.WithCancel(context.Background())
+	got := make(chan error, 1)
+	go func() { _, err := c.l.Acquire(ctx, "k"); got <- err }()
+	time.AfterFunc(100*time.Millisecond, cancel)
+	select {
+	case err = <-got:
+	case <-time.After(patience):
+		breakIt("a cancelled waiter did not return")
+	}
+	wantErr(err, lock.ErrBusy, "a cancelled wait")
+	wantErr(err, context.Canceled, "a cancelled wait")
+	release(l)
+}
+
+func waiterGetsIt(w *World) {
+	a, b := w.process(), w.process(wait(-1))
+	l := a.acquire("k")
+	got := make(chan Lease, 1)
+	go func() { l, _ := b.l.Acquire(context.Background(), "k"); got <- l }()
+	time.Sleep(50 * time.Millisecond)
+	release(l)
+	select {
+	case next := <-got:
+		want(next != nil, "the waiter failed")
+		release(next)
+	case <-time.After(patience / 2):
+		breakIt("the waiter still waits")
+	}
+}
+
+func manyWaiters(w *World) {
+	a, b := w.process(wait(4*patience)), w.process(wait(4*patience))
+	var wg sync.WaitGroup
+	errs := make(chan error, 64)
+	for i := range 64 {
+		wg.Go(func() {
+			for range 10 {
+				l, err := []*Actor{a, b}[i%2].l.Acquire(context.Background(), "k")
+				if err != nil {
+					errs <- err
+					return
+				}
+				_ = l.Release(context.Background())
+			}
+		})
+	}
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		breakIt("a waiter starved: %w", err)
+	}
+}
+
+func waitingIsCheap(w *World) {
+	l := w.process().acquire("k")
+	b := w.behind(wait(-1))
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() { _, _ = b.l.Acquire(ctx, "k") })
+	}
+	time.Sleep(300 * time.Millisecond)
+	w.commands()
+	time.Sleep(time.Second)
+	n := w.commands()
+	cancel()
+	wg.Wait()
+	release(l)
+	want(n < 8, "%d commands in a second by 8 waiters", n)
+}
+
+func keyWithoutExpiry(w *World) {
+	l := w.process().acquire("k")
+	key := w.name()
+	w.admin(func(rdb *redis.Client) { rdb.Persist(context.Background(), key) })
+	b := w.behind(wait(500 * time.Millisecond))
+	_, err := b.l.Acquire(context.Background(), "k")
+	wantErr(err, lock.ErrBusy, "a key that never lapses")
+	n := w.commands()
+	want(n <= 10*len(w.servers), "%d commands in half a second", n)
+	_ = l.Release(context.Background())
+}
+
+func reentry(w *World) {
+	a, b := w.process(ttl(2*time.Second)), w.process()
+	outer := a.acquire("k")
+	inner := a.acquireIn(outer.Context(), "k")
+	third := a.acquireIn(inner.Context(), "k")
+	release(outer)
+	b.isBusy("k", "two shares are left")
+	release(third)
+	b.isBusy("k", "one share is left")
+	want(inner.Check() == nil, "the last share is not valid: %w", inner.Check())
+	release(inner)
+	wantErr(context.Cause(inner.Context()), lock.ErrReleased, "cause")
+	wantErr(inner.Check(), lock.ErrReleased, "Check after Release")
+	release(b.acquire("k"))
+}
+
+func renewal(w *World) {
+	a, b := w.process(ttl(time.Second)), w.process()
+	l := a.acquire("k")
+	for range 25 {
+		time.Sleep(100 * time.Millisecond)
+		b.isBusy("k", "during long work")
+	}
+	want(l.Check() == nil, "Check during long work: %w", l.Check())
+	release(l)
+	w.gone(patience)
+}
+
+func maxHold(w *World) {
+	a := w.process(ttl(600*time.Millisecond), func(o *lock.Options) { o.MaxHold = 1500 * time.Millisecond })
+	b := w.process(wait(patience))
+	began := time.Now()
+	l := a.acquire("k")
+	next := b.acquire("k")
+	want(time.Since(began) > 1200*time.Millisecond, "others came in after %v", time.Since(began))
+	wantErr(l.Check(), lock.ErrMaxHold, "Check")
+	wantErr(ended(l, patience), lock.ErrMaxHold, "cause")
+	wantErr(l.Release(context.Background()), lock.ErrLost, "release")
+	release(next)
+}
+
+func closing(w *World) {
+	a, b := w.process(), w.process()
+	l := a.acquire("k")
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	want(a.l.Close(ctx) == nil, "Close did not return in time")
+	wantErr(ended(l, patience), lock.ErrClosed, "cause")
+	want(errors.Is(l.Check(), lock.ErrLost), "Check after Close: %w", l.Check())
+	_, err := a.l.Acquire(context.Background(), "other")
+	wantErr(err, lock.ErrClosed, "Acquire after Close")
+	release(l)
+	release(b.acquire("k"))
+}

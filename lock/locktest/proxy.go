@@ -1,0 +1,245 @@
+package locktest
+
+import (
+	"bufio"
+	"bytes"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Fault is something that goes wrong on the way to a Redis and back. It applies to commands, not to what clients say
+// when they connect, and not to subscriptions.
+type Fault struct {
+	Kind  FaultKind
+	Delay time.Duration // of Delay
+	Times int           // how many commands it hits; 0: all
+	// Match chooses the commands; nil: every one.
+	Match func(words []string) bool
+}
+
+// FaultKind is what happens to a command.
+type FaultKind int
+
+// The faults of the proxy.
+const (
+	Delay   FaultKind = iota + 1 // the reply comes late
+	Drop                         // the command never reaches the server, and nothing comes back
+	Swallow                      // the server does it, and nothing comes back
+	Cut                          // the server does it, and the connection breaks instead of a reply
+)
+
+// Proxy stands between a client and one Redis. Safe for concurrent use.
+type Proxy struct {
+	target string
+	ln     net.Listener
+	wg     sync.WaitGroup
+
+	mu     sync.Mutex
+	faults []*Fault
+	conns  map[net.Conn]struct{}
+	seen   [][]string
+	closed bool
+}
+
+// NewProxy starts a proxy in front of target. It stops with the test.
+func NewProxy(t testing.TB, target string) *Proxy {
+	t.Helper()
+	p, err := newProxy(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.stop)
+	return p
+}
+
+func newProxy(target string) (*Proxy, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{target: target, ln: ln, conns: map[net.Conn]struct{}{}}
+	p.wg.Go(p.accept)
+	return p, nil
+}
+
+// Addr is where clients connect.
+func (p *Proxy) Addr() string { return p.ln.Addr().String() }
+
+// Inject adds a fault; the first one that matches a command hits it.
+func (p *Proxy) Inject(f Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = append(p.faults, &f)
+}
+
+// Heal takes all faults away. What they swallowed stays lost.
+func (p *Proxy) Heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = nil
+}
+
+// Seen lists the commands that came since the last call, without what clients say when they connect.
+func (p *Proxy) Seen() [][]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	seen := p.seen
+	p.seen = nil
+	return seen
+}
+
+// CutAll breaks all connections.
+func (p *Proxy) CutAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		_ = c.Close()
+	}
+}
+
+func (p *Proxy) stop() {
+	_ = p.ln.Close()
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.CutAll()
+	p.wg.Wait()
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.ln.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.target)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		if p.keep(client, server) {
+			link := &link{p: p, client: client, server: server, sent: make(chan *Fault, 4096)}
+			p.wg.Go(link.requests)
+			p.wg.Go(link.replies)
+		}
+	}
+}
+
+func (p *Proxy) keep(conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		if p.closed {
+			_ = c.Close()
+		} else {
+			p.conns[c] = struct{}{}
+		}
+	}
+	return !p.closed
+}
+
+// handshake is what clients say by themselves.
+var handshake = []string{"hello", "client", "auth", "select", "ping", "command"}
+
+// take notes a command and returns the fault that hits it.
+func (p *Proxy) take(command []string) *Fault {
+	if len(command) == 0 || slices.Contains(handshake, strings.ToLower(command[0])) {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen = append(p.seen, command)
+	for i, f := range p.faults {
+		if f.Match != nil && !f.Match(command) {
+			continue
+		}
+		hit := *f
+		if f.Times == 1 {
+			p.faults = slices.Delete(p.faults, i, i+1)
+		} else if f.Times > 1 {
+			f.Times--
+		}
+		return &hit
+	}
+	return nil
+}
+
+// link is one client's connection. Commands and replies go in order, so the fault of a command waits for its reply.
+type link struct {
+	p              *Proxy
+	client, server net.Conn
+	sent           chan *Fault
+}
+
+func (l *link) close() {
+	l.p.mu.Lock()
+	delete(l.p.conns, l.client)
+	delete(l.p.conns, l.server)
+	l.p.mu.Unlock()
+	_ = l.client.Close()
+	_ = l.server.Close()
+}
+
+func (l *link) requests() {
+	defer l.close()
+	defer close(l.sent)
+	r := bufio.NewReader(l.client)
+	ordered := true
+	for {
+		raw, err := frame(r)
+		if err != nil {
+			return
+		}
+		command := words(raw)
+		if ordered && len(command) > 0 && strings.HasSuffix(strings.ToLower(command[0]), "subscribe") {
+			ordered = false
+			l.sent <- &Fault{} // the replies' order says nothing from here on
+		}
+		if ordered {
+			fault := l.p.take(command)
+			if fault != nil && fault.Kind == Drop {
+				continue
+			}
+			l.sent <- fault
+		}
+		if _, err := l.server.Write(raw); err != nil {
+			return
+		}
+	}
+}
+
+func (l *link) replies() {
+	defer l.close()
+	r := bufio.NewReader(l.server)
+	pushed := false
+	for {
+		raw, err := frame(r)
+		if err != nil {
+			return
+		}
+		if !pushed && !bytes.HasPrefix(raw, []byte(">")) {
+			fault, ok := <-l.sent
+			if !ok {
+				return
+			}
+			switch {
+			case fault == nil:
+			case fault.Kind == 0:
+				pushed = true
+			case fault.Kind == Swallow:
+				continue
+			case fault.Kind == Cut:
+				return
+			case fault.Kind == Delay:
+				time.Sleep(fault.Delay)
+			}
+		}
+		if _, err := l.client.Write(raw); err != nil {
+			return
+		}
+	}
+}
