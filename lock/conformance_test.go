@@ -10,16 +10,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// TestConformance holds every lock of the ladder against every law. What a lock breaks is declared, with the reason,
+// in locktest.Ladder, from which the README's table is printed too.
 func TestConformance(t *testing.T) {
-	for _, name := range []string{"none", "mutex", "hash", "incr", "setnx", "setnx-expire", "setnx-repair", "expire", "token", "lua",
-		"reentrant-simple", "reentrant", "watchdog", "redislock", "redlock", "fenced"} {
-		t.Run(name, func(t *testing.T) {
+	for _, e := range locktest.Ladder() {
+		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			w := locktest.Want{}
-			if name == "redlock" {
-				w.Nodes = 3
-			}
-			locktest.Run(t, locktest.Kind(name), w)
+			locktest.Run(t, e.Open, e.Want)
 		})
 	}
 }

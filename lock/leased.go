@@ -102,20 +102,21 @@ func (d *leased) takeBack(ask *asking[reply], c claim) {
 func (d *leased) release(ctx context.Context, r *removal) error {
 	own := r.own
 	c := own.claim()
-	ask := asking[bool]{bg: d.bg, ctx: context.WithoutCancel(ctx), patience: d.patience(), copies: 64, limit: d.o.TTL,
-		send: func(ctx context.Context) (bool, error) { return d.store.unlock(ctx, c) }}
-	var got answer[bool]
+	ask := asking[verdict]{bg: d.bg, ctx: context.WithoutCancel(ctx), patience: d.patience(), copies: 64, limit: d.o.TTL,
+		send: func(ctx context.Context) (verdict, error) { return d.store.unlock(ctx, c) }}
+	var got answer[verdict]
 	done := false
 	r.sending()
 	if d.quick != nil {
-		got, done = ask.here(func(ctx context.Context) (bool, error) { return d.quick.unlock(ctx, c) })
+		got, done = ask.here(func(ctx context.Context) (verdict, error) { return d.quick.unlock(ctx, c) })
 	}
 	if !done {
 		bounded, cancel := releaseTime(ctx, own)
 		defer cancel()
 		got = ask.run(bounded)
 	}
-	r.removed = got.err == nil && (got.val || ask.sent > 1 && r.valid)
+	doubt := got.val == doubtful || got.val == gone && ask.sent > 1
+	r.removed = got.val == kept || doubt && r.valid
 	if until := time.Now().Add(own.left()); got.err != nil {
 		d.store.forget(debt{claim: c, until: until})
 	}

@@ -116,7 +116,7 @@ func (l *locker) wait(ctx context.Context, key string, nearest *Lease) (*Lease, 
 			return nil, l.busy(ctx, key, g, err)
 		}
 		if attempt > 0 || !turn.crowded() || l.o.Wait == 0 {
-			if g, err = l.alg.acquire(bounded, name, nil); err != nil && bounded.Err() == nil {
+			if g, err = l.alg.acquire(bounded, name, nil); l.final(bounded, err) {
 				return nil, l.failed(key, err)
 			}
 			if g.held {
@@ -128,6 +128,14 @@ func (l *locker) wait(ctx context.Context, key string, nearest *Lease) (*Lease, 
 			return nil, l.busy(ctx, key, g, err)
 		}
 	}
+}
+
+// final says whether an attempt's error ends the waiting. Nodes of a quorum that were slow once may answer the next time.
+func (l *locker) final(bounded context.Context, err error) bool {
+	if err == nil || bounded.Err() != nil {
+		return false
+	}
+	return l.o.Wait == 0 || !errors.Is(err, ErrNoQuorum)
 }
 
 // grantTo makes the lease of a fresh ownership.
@@ -177,11 +185,13 @@ func (l *locker) busy(ctx context.Context, key string, g grant, last error) erro
 	if g.freeIn < 0 {
 		err = fmt.Errorf("%w: its key %s has no TTL, so it will not lapse by itself", err, l.name(key))
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return errors.Join(err, ctx.Err())
-	}
-	if last != nil {
-		return errors.Join(err, last)
+	case errors.Is(last, ErrNoQuorum):
+		return l.failed(key, last)
+	case last != nil:
+		return errors.Join(err, errNoAnswer, last)
 	}
 	return err
 }

@@ -28,13 +28,14 @@ type claim struct {
 	ballot     *ballot // of a quorum: who voted
 }
 
-// verdict is a server's answer to a renewal.
+// verdict is a server's answer about a key: is it, or was it until this command, ours?
 type verdict int
 
 const (
 	unknown verdict = iota // no answer
 	kept
-	gone // the key is not ours
+	gone     // the key is not ours
+	doubtful // it is not, but may have been until a copy without an answer
 )
 
 // reply is a server's answer to an acquire.
@@ -49,7 +50,7 @@ type reply struct {
 type store interface {
 	acquire(ctx context.Context, c claim) (reply, error)
 	renew(ctx context.Context, batch []claim) []verdict
-	unlock(ctx context.Context, c claim) (bool, error)
+	unlock(ctx context.Context, c claim) (verdict, error)
 	// forget compares and deletes behind the caller, as long as d says.
 	forget(d debt)
 }
@@ -110,10 +111,16 @@ func (n *node) command(ctx context.Context, s script, keys []string, args []any)
 	return s.sendOnce(ctx, n.rdb, keys, args...)
 }
 
-// unlock deletes the key if it is ours, wakes waiters, and reports whether it was.
-func (n *node) unlock(ctx context.Context, c claim) (bool, error) {
+// unlock deletes the key if it is ours, wakes waiters, and says whether it was.
+func (n *node) unlock(ctx context.Context, c claim) (verdict, error) {
 	v, err := releaseScript.sendOnce(ctx, n.rdb, []string{c.key}, c.token, channelOf(c.key)).Int64()
-	return v == 1, err
+	switch {
+	case err != nil:
+		return unknown, err
+	case v == 1:
+		return kept, nil
+	}
+	return gone, nil
 }
 
 // renew sends the batch in one pipeline.

@@ -22,15 +22,21 @@ type quorum struct {
 // is ours, else at once.
 func (q *quorum) acquire(_ context.Context, c claim) (reply, error) {
 	until := time.Now().Add(c.ttl)
-	votes := poll(q, func(ctx context.Context, n *node) (bool, error) {
-		r, err := n.acquire(ctx, c)
-		return r.held, err
+	votes := poll(q, func(ctx context.Context, n *node) (verdict, error) {
+		r, doubt, err := insist(ctx, func(ctx context.Context) (reply, error) { return n.acquire(ctx, c) })
+		switch {
+		case r.held && doubt:
+			return doubtful, err
+		case r.held:
+			return kept, err
+		}
+		return gone, err
 	})
 	b := &ballot{q: q, votes: votes, until: until, unclear: make([]bool, len(q.nodes))}
 	t := tally{q: q}
 	for !t.acquired() && !t.refused() {
 		v := <-votes
-		t.add(v)
+		t.add(v.val, v.err)
 		b.add(v)
 	}
 	if t.acquired() {
@@ -43,32 +49,39 @@ func (q *quorum) acquire(_ context.Context, c claim) (reply, error) {
 	return reply{}, nil
 }
 
-// unlock reports true when the lock was ours on a majority, false when it can't have been. In between is an error, and
-// the caller asks again. Nodes that don't answer are asked again behind.
-func (q *quorum) unlock(_ context.Context, c claim) (bool, error) {
+// unlock says kept when the lock was ours on a majority, gone when it can't have been, doubtful when it may have been
+// until an earlier copy. In between is an error, and the caller asks again. Nodes that don't answer are asked again
+// behind.
+func (q *quorum) unlock(_ context.Context, c claim) (verdict, error) {
 	for i, n := range q.nodes {
 		if c.ballot.isUnclear(i) {
 			n.forget(debt{claim: c, until: c.ballot.until, copies: 1})
 		}
 	}
-	votes := poll(q, func(ctx context.Context, n *node) (bool, error) {
-		ok, err := n.unlock(ctx, c)
+	votes := poll(q, func(ctx context.Context, n *node) (verdict, error) {
+		v, doubt, err := insist(ctx, func(ctx context.Context) (verdict, error) { return n.unlock(ctx, c) })
 		if err != nil {
 			n.forget(debt{claim: c, until: time.Now().Add(c.ttl)})
 		}
-		return ok, err
+		if v == gone && doubt {
+			v = doubtful
+		}
+		return v, err
 	})
 	t := tally{q: q}
 	for t.seen < len(q.nodes) && !t.acquired() && !t.lost() {
-		t.add(<-votes)
+		v := <-votes
+		t.add(v.val, v.err)
 	}
 	switch {
+	case t.acquired() && t.yes-t.doubt < q.majority:
+		return doubtful, nil
 	case t.acquired():
-		return true, nil
+		return kept, nil
 	case t.lost():
-		return false, nil
+		return gone, nil
 	}
-	return false, errors.Join(append(t.errs, errNoAnswer)...)
+	return unknown, errors.Join(append(t.errs, errNoAnswer)...)
 }
 
 // renew asks every node for the whole batch and counts for each lease.

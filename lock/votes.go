@@ -36,20 +36,38 @@ func poll[T any](q *quorum, ask func(ctx context.Context, n *node) (T, error)) <
 	return votes
 }
 
+// insist sends again to a node whose connection broke, as long as ctx lasts: one node's vote should not be lost with a
+// connection. doubt says that a copy went without an answer and may have worked, or work still.
+func insist[T any](ctx context.Context, send func(ctx context.Context) (T, error)) (val T, doubt bool, err error) {
+	for {
+		if val, err = send(ctx); answered(err) || ctx.Err() != nil {
+			return val, doubt, err
+		}
+		doubt = true
+		if pause(ctx, nil, time.Millisecond) != nil {
+			return val, doubt, err
+		}
+	}
+}
+
 // tally counts votes of yes and no.
 type tally struct {
 	q             *quorum
 	yes, no, seen int
+	doubt         int // of the yes
 	errs          []error
 }
 
-func (t *tally) add(v vote[bool]) {
+func (t *tally) add(v verdict, err error) {
 	t.seen++
 	switch {
-	case v.err != nil:
-		t.errs = append(t.errs, v.err)
-	case v.val:
+	case err != nil:
+		t.errs = append(t.errs, err)
+	case v == kept:
 		t.yes++
+	case v == doubtful:
+		t.yes++
+		t.doubt++
 	default:
 		t.no++
 	}
@@ -71,7 +89,7 @@ func (t *tally) refused() bool {
 // ballot remembers of one acquire which nodes have answered. The others may still create the key.
 type ballot struct {
 	q     *quorum
-	votes <-chan vote[bool]
+	votes <-chan vote[verdict]
 	until time.Time // afterwards no copy can leave a key
 
 	mu      sync.Mutex
@@ -81,22 +99,22 @@ type ballot struct {
 	heard   map[int]bool
 }
 
-func (b *ballot) add(v vote[bool]) {
+func (b *ballot) add(v vote[verdict]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.note(v)
 }
 
-func (b *ballot) note(v vote[bool]) {
+func (b *ballot) note(v vote[verdict]) {
 	b.seen++
 	if b.heard == nil {
 		b.heard = map[int]bool{}
 	}
 	b.heard[v.node] = true
-	if v.val {
+	if v.val == kept || v.val == doubtful {
 		b.granted = append(b.granted, v.node)
 	}
-	b.unclear[v.node] = v.err != nil && !answered(v.err)
+	b.unclear[v.node] = v.val == doubtful || !answered(v.err)
 }
 
 // isUnclear says whether node may still execute the acquire.

@@ -149,10 +149,14 @@ func waitingIsCheap(w *World) {
 	for range 8 {
 		wg.Go(func() { _, _ = b.l.Acquire(ctx, "k") })
 	}
-	time.Sleep(300 * time.Millisecond)
-	w.commands()
-	time.Sleep(time.Second)
-	n := w.commands()
+	n := 8
+	for range 5 { // they have to settle first
+		w.commands()
+		time.Sleep(time.Second)
+		if n = w.commands(); n < 8 {
+			break
+		}
+	}
 	cancel()
 	wg.Wait()
 	release(l)
@@ -188,9 +192,9 @@ func reentry(w *World) {
 }
 
 func renewal(w *World) {
-	a, b := w.process(ttl(time.Second)), w.process()
+	a, b := w.process(ttl(1500*time.Millisecond)), w.process()
 	l := a.acquire("k")
-	for range 25 {
+	for range 32 {
 		time.Sleep(100 * time.Millisecond)
 		b.isBusy("k", "during long work")
 	}
@@ -200,12 +204,12 @@ func renewal(w *World) {
 }
 
 func maxHold(w *World) {
-	a := w.process(ttl(600*time.Millisecond), func(o *lock.Options) { o.MaxHold = 1500 * time.Millisecond })
+	a := w.process(ttl(1500*time.Millisecond), func(o *lock.Options) { o.MaxHold = 2500 * time.Millisecond })
 	b := w.process(wait(patience))
 	began := time.Now()
 	l := a.acquire("k")
 	next := b.acquire("k")
-	want(time.Since(began) > 1200*time.Millisecond, "others came in after %v", time.Since(began))
+	want(time.Since(began) > 2*time.Second, "others came in after %v", time.Since(began))
 	wantErr(l.Check(), lock.ErrMaxHold, "Check")
 	wantErr(ended(l, patience), lock.ErrMaxHold, "cause")
 	wantErr(l.Release(context.Background()), lock.ErrLost, "release")

@@ -34,7 +34,10 @@ type Actor struct {
 	clients []*redis.Client
 }
 
-const patience = 15 * time.Second // for what must happen: far beyond every bound
+const (
+	patience  = 15 * time.Second // for what must happen: far beyond every bound
+	closeTime = time.Second      // for what an actor still owes when its law is over
+)
 
 func newWorld(open Open, servers []*Server) *World {
 	w := &World{make: open, servers: servers, prefix: rand.Text()[:8] + ":"}
@@ -134,7 +137,7 @@ func (w *World) processVia(proxies []*Proxy, client func(*redis.Options), change
 }
 
 func (a *Actor) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	_ = a.l.Close(ctx)
 	a.die()
