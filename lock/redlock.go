@@ -34,7 +34,7 @@ func NewQuorum(nodes []redis.UniversalClient, o Options) (*Quorum, error) {
 	alg := newLeased(o, bg, q)
 	alg.copies = 1 // a node that did not answer does not vote
 	l := &locker{kind: "redlock", prefix: braces.Replace(o.Prefix), o: o, alg: alg, bg: bg}
-	l.reentry, l.guarded, l.renewer = reentryLocal, true, newRenewer(o, bg, q)
+	l.reentry, l.guarded, l.renewer, l.signals = reentryLocal, true, newRenewer(o, bg, q), newSignals(nil, bg)
 	return &Quorum{l}, nil
 }
 

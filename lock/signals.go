@@ -12,9 +12,9 @@ import (
 // signals is how waiters of one Client learn that a lock is free: by one subscription, shared by all of them. Waiters
 // of one key stand in line. A message wakes the first, who tries; the others send nothing. Every waiter also tries by
 // itself when the holder's key should have lapsed, and now and then in any case, so that a lost message costs time
-// only.
+// only. A lock in several nodes has no such messages: the first in line polls, and wakes the next when it goes.
 type signals struct {
-	rdb redis.UniversalClient
+	rdb redis.UniversalClient // nil: no messages
 	bg  *background
 
 	mu      sync.Mutex
@@ -46,6 +46,7 @@ type place struct {
 	line    *line // nil: not in line yet
 	wake    chan struct{}
 	won     bool
+	pauses  polling
 }
 
 const (
@@ -75,11 +76,7 @@ func (p *place) next(ctx context.Context, freeIn time.Duration) error {
 	if p.line == nil && p.join() {
 		return nil
 	}
-	d := fallbackMin + rand.N(fallbackMax-fallbackMin)
-	if freeIn > 0 {
-		d = min(d, freeIn+time.Millisecond+rand.N(lapseJitter))
-	}
-	timer := time.NewTimer(d)
+	timer := time.NewTimer(p.patience(freeIn))
 	defer timer.Stop()
 	select {
 	case <-p.wake:
@@ -91,6 +88,24 @@ func (p *place) next(ctx context.Context, freeIn time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// patience is how long to wait for a message.
+func (p *place) patience(freeIn time.Duration) time.Duration {
+	if p.s.rdb == nil && p.isFirst() {
+		return p.pauses.pause()
+	}
+	d := fallbackMin + rand.N(fallbackMax-fallbackMin)
+	if freeIn > 0 {
+		d = min(d, freeIn+time.Millisecond+rand.N(lapseJitter))
+	}
+	return d
+}
+
+func (p *place) isFirst() bool {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return p.line.queue[0] == p
 }
 
 // join takes a place in line. True: a first attempt is due now, as the line is listened to and nobody stands before.
@@ -105,6 +120,9 @@ func (p *place) join() bool {
 		s.lines[p.channel] = p.line
 	}
 	p.line.queue = append(p.line.queue, p)
+	if s.rdb == nil {
+		return false
+	}
 	if p.line.state == wanted {
 		s.poke()
 	}
@@ -129,11 +147,14 @@ func (p *place) leave() {
 			break
 		}
 	}
-	if first && !p.won {
+	if first && (!p.won || p.s.rdb == nil) {
 		p.line.wakeFirst()
 	}
 	if len(p.line.queue) == 0 {
 		p.line.empty = time.Now()
+		if p.s.rdb == nil {
+			delete(p.s.lines, p.channel)
+		}
 	}
 }
 

@@ -43,9 +43,13 @@ func (*polling) got()          {}
 func (*polling) leave()        {}
 
 func (p *polling) next(ctx context.Context, _ time.Duration) error {
+	return pause(ctx, p.closed, p.pause())
+}
+
+func (p *polling) pause() time.Duration {
 	ceil := min(pollMax+time.Duration(p.pauses)*pollMin, pollCeil)
 	p.pauses++
-	return pause(ctx, p.closed, pollMin+rand.N(ceil-pollMin))
+	return pollMin + rand.N(ceil-pollMin)
 }
 
 // pause waits for d, unless ctx ends or the client is closed before.

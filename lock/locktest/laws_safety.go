@@ -184,7 +184,7 @@ func releaseTellsLoss(w *World) {
 func lossEndsContext(w *World) {
 	l := w.process(ttl(600 * time.Millisecond)).acquire("k")
 	w.lose()
-	wantErr(ended(l, 5*time.Second), lock.ErrLost, "cause")
+	wantErr(ended(l, 2*time.Second), lock.ErrLost, "cause")
 	wantErr(l.Check(), lock.ErrLost, "Check")
 	want(l.Remaining() == 0, "Remaining is %v after the loss", l.Remaining())
 }

@@ -157,7 +157,7 @@ func runOn(t *testing.T, open Open, want Want, servers []*Server, applies func(L
 }
 
 // lawsAtATime keeps the machine far from being the cause of anything.
-const lawsAtATime = 8
+const lawsAtATime = 6
 
 // Try runs the law once; the error says how the lock broke it. A law that stops or flushes servers starts as many of
 // its own instead.

@@ -81,9 +81,9 @@ func (w *World) end() {
 
 func (w *World) atEnd(f func()) { w.last = append(w.last, f) }
 
-// options are those of most laws: a TTL that nobody waits for.
+// options are those of most laws: a TTL that nobody waits for, and a node's time-out that a busy machine keeps.
 func (w *World) options(change ...func(*lock.Options)) lock.Options {
-	o := lock.Options{Prefix: w.prefix, TTL: 30 * time.Second}
+	o := lock.Options{Prefix: w.prefix, TTL: 30 * time.Second, NodeTimeout: time.Second}
 	for _, f := range change {
 		f(&o)
 	}

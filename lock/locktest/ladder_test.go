@@ -1,22 +1,20 @@
-package lock_test
+package locktest
 
 import (
 	"testing"
 
 	"go.uber.org/goleak"
-
-	"seckill/lock/locktest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestConformance holds every lock of the ladder against every law. What a lock breaks is declared, with the reason,
-// in locktest.Ladder, from which the README's table is printed too.
+// in Ladder, from which the README's table is printed too.
 func TestConformance(t *testing.T) {
-	for _, e := range locktest.Ladder() {
+	for _, e := range Ladder() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			locktest.Run(t, e.Open, e.Want)
+			Run(t, e.Open, e.Want)
 		})
 	}
 }
