@@ -1,5 +1,7 @@
 package locktest
 
+import "maps"
+
 // Entry is one lock with its declaration.
 type Entry struct {
 	Name string
@@ -9,14 +11,65 @@ type Entry struct {
 
 // Ladder lists the locks of package lock that live in Redis, in teaching order, with what they break and why.
 func Ladder() []Entry {
-	var all []Entry
-	for _, name := range []string{"hash", "incr", "setnx", "setnx-expire", "setnx-repair", "expire", "token", "lua",
-		"reentrant-simple", "reentrant", "watchdog", "redislock", "redlock", "fenced"} {
-		w := Want{}
-		if name == "redlock" {
-			w.Nodes = 3
-		}
-		all = append(all, Entry{name, Kind(name), w})
+	return []Entry{
+		entry("hash", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, anyDel,
+			reason("between its look and its HSET anybody comes in", "one-holder-between-commands"),
+			reason("between HSET and PEXPIRE it has no expiry", "freed-after-crash-in-acquire")),
+		entry("incr", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, anyDel, retried,
+			reason("a late SET 0 resets the counter under its holder", "one-holder-between-commands")),
+		entry("setnx", 1, noFence, noReentry, noDeadline, plain, polls, anyDel, retried,
+			reason("it has no expiry", "freed-after-crash", "freed-after-crash-in-acquire", "check-before-others", "max-hold",
+				"silent-release", "one-lost-renewal")),
+		entry("setnx-expire", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, gap, retried,
+			reason("between SETNX and PEXPIRE it has no expiry", "freed-after-crash-in-acquire")),
+		entry("setnx-repair", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, gap, retried,
+			reason("the repair starts the clock of a holder that is still between its commands", "one-holder-between-commands")),
+		entry("expire", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, anyDel, retried),
+		entry("token", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, gap, retried),
+		entry("lua", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, retried),
+		entry("reentrant-simple", 1, noFence, noRenewal, noDeadline, plain, polls, countsTwice),
+		entry("reentrant", 1, noFence, noRenewal, noDeadline, plain, countsTwice),
+		entry("watchdog", 1, noFence),
+		entry("redislock", 1, noFence, noReentry, plain, polls,
+			reason("it has no such limit", "max-hold"),
+			reason("its refresher does not try again before the next third of the TTL", "one-lost-renewal")),
+		entry("redlock", 3, noFence,
+			reason("nodes send it no messages: the first in line asks them a few times a second", "waiting-is-cheap")),
+		entry("fenced", 1),
 	}
-	return all
+}
+
+var (
+	noFence   = reason("it has no fencing token", "fence-grows", "fence-survives-flush")
+	noReentry = reason("its own holder waits for itself", "re-entry")
+	noRenewal = reason("nothing renews it", "renewal", "max-hold", "one-lost-renewal", "paused-server", "script-flush")
+	// noDeadline: the caller must ask Check by itself.
+	noDeadline = reason("nothing watches its deadline", "loss-ends-context", "unanswered-renewals")
+	plain      = reason("its commands go out on the caller's goroutine, through the client as it is", "context-binds",
+		"context-binds-without-time-outs", "lost-release-reply", "late-acquire-reply")
+	retried     = reason("go-redis' second SET NX finds the key that the first has made", "lost-acquire-reply")
+	countsTwice = reason("a repeated HINCRBY counts twice", "lost-acquire-reply")
+	polls       = reason("its waiters poll", "waiting-is-cheap")
+	anyDel      = reason("its DEL asks nobody whose key it is", "no-foreign-release", "exact-token", "no-foreign-renewal")
+	gap         = reason("its GET and its DEL are two commands", "no-foreign-release-in-gap")
+)
+
+// reason is a group of laws that are broken for one reason.
+func reason(why string, laws ...string) map[string]string {
+	group := map[string]string{}
+	for _, l := range laws {
+		group[l] = why
+	}
+	return group
+}
+
+func entry(name string, nodes int, groups ...map[string]string) Entry {
+	w := Want{Nodes: nodes, Breaks: map[string]string{}, Skips: map[string]string{}}
+	for _, g := range groups {
+		maps.Copy(w.Breaks, g)
+	}
+	if nodes == 1 {
+		w.Skips["frozen-node"] = "it lives in one server"
+	}
+	return Entry{name, Kind(name), w}
 }

@@ -3,6 +3,8 @@ package locktest
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -88,10 +90,15 @@ func (w *World) cut() {
 	}
 }
 
+// named matches commands by their names.
+func named(names ...string) func([]string) bool {
+	return func(words []string) bool { return slices.Contains(names, strings.ToLower(words[0])) }
+}
+
 func lostAcquireReply(w *World) {
 	a, b := w.behind(), w.process()
 	a.warm()
-	w.inject(Fault{Kind: Cut, Times: 1})
+	w.inject(Fault{Kind: Cut, Times: 1, Match: named("set", "setnx", "hset", "incr", "eval", "evalsha")})
 	l := a.acquire("k")
 	release(l)
 	w.gone(5 * time.Second)
@@ -103,7 +110,7 @@ func lostReleaseReply(w *World) {
 	a.warm()
 	for _, kind := range []FaultKind{Cut, Swallow} {
 		l := a.acquire("k")
-		w.inject(Fault{Kind: kind, Times: 1})
+		w.inject(Fault{Kind: kind, Times: 1, Match: named("del", "eval", "evalsha")})
 		release(l)
 		w.heal()
 		w.gone(5 * time.Second)
@@ -207,7 +214,7 @@ func killedConnections(w *World) {
 func pausedServer(w *World) {
 	a, b := w.process(ttl(1500*time.Millisecond)), w.process(ttl(1500*time.Millisecond))
 	l := a.acquire("k")
-	for range 2 {
+	for range 3 {
 		w.admin(func(rdb *redis.Client) { rdb.Do(context.Background(), "client", "pause", 400) })
 		time.Sleep(800 * time.Millisecond)
 	}
