@@ -67,6 +67,9 @@ func (c *compareFlags) run(ctx context.Context, std stdio) (err error) {
 	c.config.Picks, c.config.Stages = rows, measurable(stages, "")
 	c.config.Work, c.config.TTL, c.config.Wait = c.work.d, c.ttl.d, c.wait.d
 	c.config.Seed = seedOr(c.config.Seed, time.Now())
+	if c.config.Processes < 1 || c.config.Repeat < 1 {
+		return usage("--processes and --repeat must be at least 1")
+	}
 	if _, err := c.config.Plans(); err != nil {
 		return usage("%w", err)
 	}

@@ -24,16 +24,6 @@ func cli(t *testing.T, args ...string) (code int, out, problems string) {
 	return code, o.String(), e.String()
 }
 
-// asProgram names the variable with which this test binary is the program itself, so that scripts can call it without
-// another build.
-const asProgram = "TEST_BINARY_IS_SECKILL"
-
-func init() {
-	if os.Getenv(asProgram) == "1" {
-		main()
-	}
-}
-
 // The recipe as printed: a server, users, the script; in lab mode and with tokens, a stage that holds and one that
 // does not.
 func TestKitAgainstTheService(t *testing.T) {

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/pflag"
@@ -54,9 +56,19 @@ func (a addresses) flags() []string {
 	return args
 }
 
+var quietOnce sync.Once
+
+// quietRedis takes what go-redis would print to stderr: every error is returned as well.
+type quietRedis struct{}
+
+func (quietRedis) Printf(_ context.Context, format string, v ...any) {
+	slog.Debug(fmt.Sprintf(format, v...))
+}
+
 // openRedis makes a client of an address in one of go-redis's URL forms: several addr parameters make a cluster,
 // master_name makes it sentinels.
 func openRedis(address string) (redis.UniversalClient, error) {
+	quietOnce.Do(func() { redis.SetLogger(quietRedis{}) })
 	_, query, _ := strings.Cut(address, "?")
 	switch {
 	case strings.Contains(query, "master_name="):

@@ -109,6 +109,8 @@ func (c *crew) Deaths() map[int]string {
 	return deaths
 }
 
+func (c *crew) Said(i int) string { return c.children[i].words.last() }
+
 func (c *crew) Stopped() int {
 	n := 0
 	for _, child := range c.children {

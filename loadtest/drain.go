@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,22 +21,26 @@ func (a *api) drain(ctx context.Context, voucher string) (audit, []Span, error) 
 	defer cancel()
 	var before audit
 	for first := true; ; first = false {
-		now, err := a.audit(ctx, voucher)
-		if err != nil {
-			return now, nil, err
-		}
-		spans, err := a.spans(ctx, voucher)
-		if err != nil {
-			return now, nil, err
-		}
-		if !first && now == before && now.InFlight == 0 && !slices.ContainsFunc(spans, Span.open) {
+		now, spans, err := a.look(ctx, voucher)
+		quiet := err == nil && now.InFlight == 0 && !slices.ContainsFunc(spans, Span.open)
+		if quiet && !first && now == before {
 			return now, spans, nil
 		}
 		before = now
-		if err := pause(ctx, drainPoll); err != nil {
-			return now, spans, fmt.Errorf("the row did not drain: %w", err)
+		// An error may be a server's that has just died, which is noticed in a moment.
+		if pause(ctx, drainPoll) != nil {
+			return now, spans, fmt.Errorf("the row did not drain: %w", cmp.Or(err, ctx.Err()))
 		}
 	}
+}
+
+func (a *api) look(ctx context.Context, voucher string) (audit, []Span, error) {
+	now, err := a.audit(ctx, voucher)
+	if err != nil {
+		return now, nil, err
+	}
+	spans, err := a.spans(ctx, voucher)
+	return now, spans, err
 }
 
 // stuck asks with a fresh user, for longer than 2 TTLs (2 s without a TTL), whether the lock can be had. Busy to the

@@ -20,6 +20,8 @@ type Crew interface {
 	Dead(i int) bool
 	// Deaths describes the servers that ended before Stop, by number.
 	Deaths() map[int]string
+	// Said is the last line that server i logged, empty for none.
+	Said(i int) string
 	// Stopped is how many times a hold point has stopped a server.
 	Stopped() int
 	// Kill ends server i at once, without a chance to clean up.

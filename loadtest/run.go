@@ -111,13 +111,20 @@ func (r *Runner) measure(ctx context.Context, p Plan) (facts, error) {
 	if err := gather(ctx, p, a, voucher, &f); err != nil {
 		f.problem = err.Error()
 	}
-	f.deaths, f.stopped = crew.Deaths(), crew.Stopped()
+	for i, how := range crew.Deaths() {
+		if !mayDie(p, i) {
+			f.deaths[i] = how
+		}
+	}
+	for i := range p.Processes {
+		f.said = append(f.said, crew.Said(i))
+	}
 	return f, ctx.Err()
 }
 
 // load lets all users click.
 func (r *Runner) load(ctx context.Context, p Plan, crew Crew, voucher string) (facts, error) {
-	f := facts{tally: newTally(p.Processes)}
+	f := facts{tally: newTally(p.Processes), deaths: map[int]string{}}
 	processes, err := hosts(crew.URLs())
 	if err != nil {
 		return f, err
@@ -168,6 +175,8 @@ func gather(ctx context.Context, p Plan, a *api, voucher string, f *facts) error
 	if f.audit, spans, err = a.drain(ctx, voucher); err != nil {
 		return err
 	}
+	// What is planned has to happen under the load; the probe below can still reach a hold point.
+	f.deaths, f.stopped = a.crew.Deaths(), a.crew.Stopped()
 	if f.orders, err = a.orders(ctx, voucher); err != nil {
 		return err
 	}

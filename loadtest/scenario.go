@@ -98,7 +98,7 @@ func late() Scenario {
 func nested() Scenario {
 	return Scenario{
 		Name: "nested", About: "a method that holds the lock calls a method that takes it", Nested: true,
-		Load: Load{Stock: 5, Users: 20, Clicks: 2, Workers: 64, Work: 5 * ms, TTL: 2 * time.Second, Wait: 500 * ms},
+		Load: Load{Stock: 5, Users: 10, Clicks: 2, Workers: 64, Work: 5 * ms, TTL: 3 * time.Second, Wait: time.Second},
 	}
 }
 

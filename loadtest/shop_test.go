@@ -63,7 +63,8 @@ func (c *shopCrew) Deaths() map[int]string {
 	}
 	return d
 }
-func (c *shopCrew) Stopped() int { return 0 }
+func (c *shopCrew) Said(int) string { return "" }
+func (c *shopCrew) Stopped() int    { return 0 }
 func (c *shopCrew) Kill(i int) error {
 	c.dead[i].Store(true)
 	go c.servers[i].CloseClientConnections()

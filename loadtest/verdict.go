@@ -17,7 +17,8 @@ type facts struct {
 	foreign  int
 	deaths   map[int]string
 	stopped  int
-	problem  string // why the measurement could not be finished
+	said     []string // the last line in each process's log
+	problem  string   // why the measurement could not be finished
 	duration float64
 }
 
@@ -205,6 +206,11 @@ func note(p Plan, f facts) string {
 	}
 	if f.tally.errors > 0 {
 		words = append(words, "errors: "+f.tally.worst())
+		for i, said := range f.said {
+			if said != "" {
+				words = append(words, fmt.Sprintf("p%d logged: %s", i+1, said))
+			}
+		}
 	}
 	return strings.Join(words, "; ")
 }
