@@ -46,7 +46,7 @@ func exposed(t *testing.T) map[string][]string {
 	rdb := redis.NewClient(o)
 	t.Cleanup(func() { require.NoError(t, rdb.Close()) })
 
-	m := openMetrics(store, rdb)
+	m := openMetrics(store, rdb, 1)
 	m.Order("lua", "created", time.Millisecond)
 	e := lock.Event{Lock: "lua"}
 	obs := m.Observer()

@@ -20,9 +20,7 @@ const (
 
 // holdPoints are the places that --hold can name.
 func holdPoints() []string {
-	return []string{
-		lock.HoldAcquireBetween, lock.HoldRelease, lock.HoldReleaseBetween, service.HoldCritical, service.HoldCommit,
-	}
+	return append([]string{lock.HoldAcquireBetween, lock.HoldRelease, lock.HoldReleaseBetween}, service.HoldPoints()...)
 }
 
 // hold is one parsed --hold.

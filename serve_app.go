@@ -46,7 +46,7 @@ func openApp(ctx context.Context, s *serveFlags, at addresses, log *slog.Logger,
 	if err != nil {
 		return a, err
 	}
-	metrics := openMetrics(store, rdb)
+	metrics := openMetrics(store, rdb, s.life.partitions)
 	var spans *service.Spans
 	options := lock.Options{Holds: holds, NodeTimeout: s.nodeTimeout, LockRange: s.lockRange, Observer: metrics.Observer()}
 	if s.labMode() {
@@ -73,17 +73,22 @@ func openApp(ctx context.Context, s *serveFlags, at addresses, log *slog.Logger,
 	if err := a.access(&o, s, locks, rdb); err != nil {
 		return a, err
 	}
+	l := newLife(&s.life, store, rdb, ids, holds, log)
+	l.serve(&o)
+	if err := a.startLife(l, lock.Resources{Redis: rdb}, s.work); err != nil {
+		return a, err
+	}
 	a.handler, err = router.New(o)
 	return a, err
 }
 
 // openMetrics makes the metrics of everything that a server works with.
-func openMetrics(store *repository.Store, rdb redis.UniversalClient) *router.Metrics {
+func openMetrics(store *repository.Store, rdb redis.UniversalClient, partitions int) *router.Metrics {
 	m := router.NewMetrics()
 	m.Register(repository.RedisPool(rdb))
 	m.Register(store.Pools()...)
 	m.CountVouchers(store)
-	m.CountQueue(repository.NewStream(repository.NewGate(rdb, repository.GateOptions{})))
+	m.CountQueue(repository.NewStream(repository.NewGate(rdb, repository.GateOptions{Partitions: partitions})))
 	return m
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -18,6 +19,7 @@ type serveFlags struct {
 	process     string
 	stage       string
 	parts       partFlags
+	life        lifeFlags
 	work        time.Duration
 	lab         *switchFlag
 	nested      bool
@@ -59,6 +61,7 @@ func (s *serveFlags) bind(f *pflag.FlagSet) {
 	_ = f.MarkHidden("parent-pipe") // it is there for the parent of a child process
 	s.logLevel = choiceFlag(f, "log-level", "info", []string{"debug", "info", "warn", "error"}, "what is logged to stderr")
 	s.parts.bind(f)
+	s.life.bind(f)
 }
 
 func (p *partFlags) bind(f *pflag.FlagSet) {
@@ -67,7 +70,7 @@ func (p *partFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&p.span, "lock-span", "", "override what the lock is held around: around, early, late")
 	f.StringVar(&p.onLoss, "on-loss", "", "override what happens when the lease is lost: ignore, stop")
 	f.StringVar(&p.update, "stock-update", "", "override the update: naive, conditional, cas, for-update, skip-locked")
-	f.StringVar(&p.path, "path", "", "override the path of an order: sync")
+	f.StringVar(&p.path, "path", "", "override the path of an order: sync, gate, stream")
 	p.unique = onOff(f, "unique", "override the unique index for one order per user")
 	f.Var(&p.wait, "wait", "override how long an order waits for the lock; 0s: one try, negative: as long as the request")
 	f.Var(&p.ttl, "ttl", "override the lock's TTL")
@@ -152,7 +155,7 @@ func (s *serveFlags) validate() error {
 			return usage("%w", err)
 		}
 	}
-	return s.engineFlags.validate()
+	return errors.Join(s.life.validate(), s.engineFlags.validate())
 }
 
 // validate refuses an address that can't be one.

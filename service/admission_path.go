@@ -44,8 +44,8 @@ func (p *Placer) placeAdmitted(ctx context.Context, stage Stage, voucher ID, use
 	if err != nil {
 		return Order{}, err
 	}
-	if p.Intake.SoldOut.Holds(voucher) {
-		return Order{}, ErrSoldOut
+	if err := p.Intake.SoldOut.Answer(voucher, user); err != nil {
+		return Order{}, err
 	}
 	if id, err = p.mint(ctx, id); err != nil {
 		return Order{}, err
@@ -74,7 +74,7 @@ func (in *Intake) admit(ctx context.Context, enqueue bool, o Order) error {
 			}
 			continue
 		case errors.Is(a.Err, ErrSoldOut):
-			in.SoldOut.remember(o.VoucherID, mark)
+			in.SoldOut.remember(ctx, o.VoucherID, mark)
 		}
 		return a.Err
 	}

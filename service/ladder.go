@@ -49,6 +49,8 @@ var ladder = []Stage{
 	stage("cas-retry", Database+" "+Production, own(UpdateCAS).with(func(p *Parts) { p.CASRetries = 50 })),
 	stage("conditional", Lesson+" "+Database+" "+Production, own(UpdateConditional)),
 	stage("skip-locked", Database+" "+Production, own(UpdateSkipLocked)),
+	stage("gate", Production, own(UpdateConditional).with(func(p *Parts) { p.Path = PathGate })),
+	stage("stream", Production, own(UpdateConditional).with(func(p *Parts) { p.Path = PathStream })),
 }
 
 // teach is a stage whose lock alone is judged: naive stock, no unique index, and nobody looks whether the lease lasts.

@@ -34,33 +34,43 @@ type Life struct {
 // and those not yet written included, is ErrInvalidState. Of a payment and a cancellation at the same time one wins:
 // each is one update that names the state it starts from.
 func (l *Life) Pay(ctx context.Context, id ID, user int64) (Order, error) {
-	o, err := l.Store.MoveOrder(ctx, Move{Order: id, User: user, From: Created, To: Paid, At: l.now()})
-	if errors.Is(err, ErrNotFound) {
-		if _, err := l.inFlight(ctx, id, user); err != nil {
-			return Order{}, err
-		}
-		return Order{}, ErrInvalidState // accepted, but there is no row to pay yet
-	}
-	return o, err
+	return l.written(ctx, id, user, func() (Order, error) {
+		return l.Store.MoveOrder(ctx, Move{Order: id, User: user, From: Created, To: Paid, At: l.now()})
+	}, func(Unit) (Order, bool, error) {
+		return Order{}, true, ErrInvalidState // accepted, but there is no row to pay yet
+	})
 }
 
 // Cancel ends a created or pending order of the user. The unit goes back once in both stores, and the user may order
 // again. The answers are those of Pay.
 func (l *Life) Cancel(ctx context.Context, id ID, user int64) (Order, error) {
-	o, err := l.cancelWritten(ctx, id, user, reasonUser)
+	return l.written(ctx, id, user, func() (Order, error) {
+		return l.cancelWritten(ctx, id, user, reasonUser)
+	}, func(u Unit) (Order, bool, error) {
+		// The worker and this call both want to insert the order's row; whoever is second follows the first.
+		row, ended, err := l.Returns.End(ctx, u, Cancelled, reasonUser)
+		return row, ended || err != nil, err
+	})
+}
+
+// written moves an order that has a row. When it has none it may be in flight, and pending deals with it, unless that
+// finds a row by now. An order that is neither may have been written between the two looks, so the first is repeated.
+func (l *Life) written(ctx context.Context, id ID, user int64, move func() (Order, error), pending func(Unit) (Order, bool, error)) (Order, error) {
+	o, err := move()
 	if !errors.Is(err, ErrNotFound) {
 		return o, err
 	}
 	f, err := l.inFlight(ctx, id, user)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return move()
+	case err != nil:
 		return Order{}, err
 	}
-	// The worker and this call both want to insert the order's row; whoever is second follows the first.
-	row, ended, err := l.Returns.End(ctx, f.Unit, Cancelled, reasonUser)
-	if err != nil || ended {
-		return row, err
+	if o, done, err := pending(f.Unit); done {
+		return o, err
 	}
-	return l.cancelWritten(ctx, id, user, reasonUser)
+	return move()
 }
 
 // cancelWritten cancels a created order. user 0: whoever's it is.

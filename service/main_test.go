@@ -1,13 +1,15 @@
 package service
 
 import (
+	"os"
 	"testing"
 
 	"github.com/redis/go-redis/v9/logging"
-	"go.uber.org/goleak"
+
+	"seckill/repository/backend/backendtest"
 )
 
 func TestMain(m *testing.M) {
 	logging.Disable() // tests that take Redis away would fill the screen
-	goleak.VerifyTestMain(m)
+	os.Exit(backendtest.Main(m))
 }

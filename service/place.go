@@ -18,6 +18,17 @@ const (
 	HoldCommit = "commit"
 )
 
+// HoldPoints lists the hold points of this package, in the order in which an order comes to them: the flow, the gate and
+// stream paths, the worker, and the end of an order.
+func HoldPoints() []string {
+	return []string{
+		HoldCritical, HoldCommit,
+		HoldGateAdmitted, HoldGateWritten, HoldGateDone, HoldGateReturned, HoldStreamAdmitted,
+		HoldWorkerRead, HoldWorkerCommitted, HoldWorkerReturned, HoldWorkerAcked, HoldWorkerBuried,
+		HoldCancelCommitted, HoldCancelReturned,
+	}
+}
+
 // Placer places orders. Its exported fields are set before the first Place; it is safe for concurrent use.
 type Placer struct {
 	Store Store

@@ -12,6 +12,8 @@ const (
 	// transaction: when a slow one comes late, the row that is there decides.
 	DefaultGrace   = 4 * time.Second
 	reconcileLimit = 500
+	// clockSlack is how far Redis's clock may have stepped back between the admission of two orders.
+	clockSlack = time.Second
 )
 
 // Kinds of findings: what is wrong with one unit, or with the count of units.
@@ -102,7 +104,7 @@ func (r *Reconciler) judgeInFlight(ctx context.Context, old []InFlight) ([]Findi
 			found = append(found, finding(FindUnsettled, f.Unit, "it stands in the database as %s since %s", row.Status, stamp(row.CreatedAt)))
 		case ok:
 			found = append(found, finding(FindNotBack, f.Unit, "it ended as %s at %s", row.Status, stamp(row.UpdatedAt)))
-		case queue.Messages == 0 || f.At.Before(queue.OldestAt.Add(-time.Millisecond)):
+		case queue.Messages == 0 || f.At.Before(queue.OldestAt.Add(-clockSlack)):
 			found = append(found, finding(FindAbandoned, f.Unit, "admitted at %s; it has neither a row nor a message", stamp(f.At)))
 		}
 	}

@@ -93,7 +93,8 @@ func (p *process) spyOn() *spy {
 
 // S-27: outside of the window, and for a voucher that is not there, nothing is counted, locked, read or written.
 func TestPlace_WindowComesFirst(t *testing.T) {
-	eachStage(t, onSQLite(), func(t *testing.T, s *shop, st service.Stage) {
+	// On the other paths Redis judges the window: TestAdmission_Window.
+	eachStage(t, onPaths(service.PathSync), func(t *testing.T, s *shop, st service.Stage) {
 		acquires := 0
 		p := s.open(st, func(o *lock.Options) { o.Observer.Waited = func(lock.Event) { acquires++ } })
 		sp, v, keys := p.spyOn(), s.voucher(5), s.mr.Keys()
@@ -162,7 +163,8 @@ func TestPlace_ErrorsRollBack(t *testing.T) {
 
 // S-22: when everything fails, everything is a failure, and the failure is the database's own error.
 func TestPlace_EveryStatementFails(t *testing.T) {
-	eachStage(t, onSQLite(), func(t *testing.T, s *shop, st service.Stage) {
+	// On the stream path a worker runs the statements: TestWorker_WaitsForTheDatabase.
+	eachStage(t, onPaths(service.PathSync, service.PathGate), func(t *testing.T, s *shop, st service.Stage) {
 		v, p := s.voucher(5), s.open(st)
 		p.spyOn().failing = func(string) error { return errDisk }
 		for user := range int64(3) {
@@ -212,7 +214,7 @@ func (b behindTx) TakeIfVersion(context.Context, service.ID, int64) (bool, error
 
 // A naive stage's read is outside of its transaction, so its transaction must not run twice.
 func TestPlace_NaiveStagesAreNotRetried(t *testing.T) {
-	eachStage(t, onSQLite(), func(t *testing.T, s *shop, st service.Stage) {
+	eachStage(t, onPaths(service.PathSync, service.PathGate), func(t *testing.T, s *shop, st service.Stage) {
 		v, p := s.voucher(5), s.open(st)
 		sp := p.spyOn()
 		require.NoError(t, p.buy(v, 1))
