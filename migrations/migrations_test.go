@@ -40,7 +40,10 @@ func each(t *testing.T, test func(t *testing.T, db *sql.DB, d migrations.Dialect
 	})
 }
 
-var tables = []string{"orders", "stock", "stock_units", "vouchers", "workers"}
+var tables = []string{"due_returns", "idempotency_keys", "orders", "stock", "stock_units", "vouchers", "workers"}
+
+// files is the number of migrations, which is also the last one's.
+const files = 6
 
 func TestUpAndDown(t *testing.T) {
 	each(t, func(t *testing.T, db *sql.DB, d migrations.Dialect) {
@@ -48,7 +51,7 @@ func TestUpAndDown(t *testing.T) {
 		for range 2 { // down leaves nothing behind that a second up would trip over
 			n, err := migrations.Up(ctx, db, d)
 			require.NoError(t, err)
-			require.Equal(t, 4, n)
+			require.Equal(t, files, n)
 			n, err = migrations.Up(ctx, db, d)
 			require.NoError(t, err)
 			require.Zero(t, n, "a second time there is nothing to do")
@@ -72,10 +75,10 @@ func TestCheckNamesTheCommandAndWritesNothing(t *testing.T) {
 		_, err = migrations.Up(ctx, db, d)
 		require.NoError(t, err)
 		require.NoError(t, migrations.Check(ctx, db, d))
-		_, err = db.Exec("DELETE FROM goose_db_version WHERE version_id = 4")
+		_, err = db.Exec("DELETE FROM goose_db_version WHERE version_id = ?", files)
 		require.NoError(t, err)
 		require.ErrorIs(t, migrations.Check(ctx, db, d), migrations.ErrSchemaOld)
-		_, err = db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (4, 1), (99, 1)")
+		_, err = db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (?, 1), (99, 1)", files)
 		require.NoError(t, err)
 		require.NoError(t, migrations.Check(ctx, db, d), "a newer schema is accepted")
 	})
@@ -95,7 +98,7 @@ func TestUpAtTheSameTime(t *testing.T) {
 	}
 	wg.Wait()
 	slices.Sort(done)
-	require.Equal(t, []int{0, 0, 0, 4}, done)
+	require.Equal(t, []int{0, 0, 0, files}, done)
 }
 
 // The two dialects describe the same tables: same columns, nullability, keys and indexes.
@@ -168,6 +171,13 @@ func TestConstraints(t *testing.T) {
 			{"an unknown state", order + "(4, 3, 5, 5, 'stolen', 0, " + day + "," + day + ")", false},
 			{"a worker number", "INSERT INTO workers VALUES (1023, 'a', 0)", true},
 			{"one that has more than ten bits", "INSERT INTO workers VALUES (1024, 'a', 0)", false},
+			{"a due return", "INSERT INTO due_returns VALUES (1, 1, 5, 0, " + day + ")", true},
+			{"the same order's again", "INSERT INTO due_returns VALUES (1, 1, 5, 1, " + day + ")", false},
+			{"more than one unit", "INSERT INTO due_returns VALUES (2, 1, 5, 2, " + day + ")", false},
+			{"a key", "INSERT INTO idempotency_keys VALUES (5, 'k', 'h', 1, 1, 0, NULL, " + day + ")", true},
+			{"the user's same key", "INSERT INTO idempotency_keys VALUES (5, 'k', 'h', 2, 1, 0, NULL, " + day + ")", false},
+			{"another case", "INSERT INTO idempotency_keys VALUES (5, 'K', 'h', 2, 1, 0, NULL, " + day + ")", true},
+			{"another user's key", "INSERT INTO idempotency_keys VALUES (6, 'k', 'h', 2, 1, 0, NULL, " + day + ")", true},
 		} {
 			_, err := db.Exec(c.sql)
 			require.Equal(t, c.ok, err == nil, "%s: %v", c.name, err)

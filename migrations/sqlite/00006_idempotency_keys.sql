@@ -3,7 +3,7 @@
 CREATE TABLE idempotency_keys (
   user_id      BIGINT       NOT NULL,
   -- The client's key, compared byte by byte.
-  request_key  VARCHAR(128) NOT NULL,
+  request_key  VARCHAR(128)   NOT NULL,
   -- What the key was first used for: a hash of method, path and body.
   request_hash VARCHAR(64)  NOT NULL,
   -- The id that the order has or will have, whichever attempt places it.
