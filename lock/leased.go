@@ -56,6 +56,7 @@ func (d *leased) acquire(ctx context.Context, key string, _ *ownership) (grant, 
 	}
 	unclear := ask.lastSent.Add(c.ttl)
 	late := !time.Now().Before(got.sent.Add(c.ttl - drift(c.ttl)))
+	pending := ask.open+ask.unclear > 0 // asked before takeBack hands ask to a goroutine
 	switch {
 	case got.err != nil || !got.val.held:
 		d.takeBack(&ask, c)
@@ -66,7 +67,7 @@ func (d *leased) acquire(ctx context.Context, key string, _ *ownership) (grant, 
 	}
 	g := grant{held: got.val.held, token: c.token, fence: got.val.fence, sent: got.sent, ttl: c.ttl, clipped: clipped,
 		freeIn: got.val.freeIn, res: got.val.ballot}
-	if ask.open+ask.unclear > 0 {
+	if pending {
 		g.unclear = unclear
 	}
 	return g, got.err

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,11 +30,11 @@ type shop struct {
 }
 
 func newShop(t *testing.T, change ...func(*Options)) *shop {
-	ctx, dsn := context.Background(), "sqlite://"+filepath.Join(t.TempDir(), "shop.db")
-	_, err := repository.Migrate(ctx, dsn)
-	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "shop.db")
+	require.NoError(t, os.WriteFile(file, migrated(t), 0o600))
 	s := &shop{t: t, holds: &lock.Holds{}}
-	s.store, err = repository.Open(ctx, dsn, repository.Options{})
+	var err error
+	s.store, err = repository.Open(context.Background(), "sqlite://"+file, repository.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
 	ids := s.store.IDs(nil)
@@ -50,6 +52,23 @@ func newShop(t *testing.T, change ...func(*Options)) *shop {
 	s.handler, err = New(s.options)
 	require.NoError(t, err)
 	return s
+}
+
+// migrated is an empty SQLite database with the schema, made once.
+func migrated(t *testing.T) []byte {
+	template.Do(func() {
+		file := filepath.Join(t.TempDir(), "template.db")
+		_, err := repository.Migrate(context.Background(), "sqlite://"+file)
+		require.NoError(t, err)
+		template.bytes, err = os.ReadFile(file)
+		require.NoError(t, err)
+	})
+	return template.bytes
+}
+
+var template struct {
+	sync.Once
+	bytes []byte
 }
 
 // lockers opens a none and a mutex; other kinds are the service's tests' affair.

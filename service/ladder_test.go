@@ -117,6 +117,16 @@ func TestClaims_ForAnEngine(t *testing.T) {
 	require.Empty(t, late.Claims.For(MySQL, "single").NA)
 }
 
+func TestEngineOf(t *testing.T) {
+	for version, want := range map[string]string{
+		"10.11.6": MariaDB, "11.6.1": MariaDB, "11.6.2": MariaDBSnapshot, "11.8.3": MariaDBSnapshot, "12.0": MariaDBSnapshot, "": MariaDB, "x": MariaDB,
+	} {
+		require.Equal(t, want, EngineOf(MariaDB, version), version)
+	}
+	require.Equal(t, MySQL, EngineOf(MySQL, "12.0.0"))
+	require.Equal(t, SQLite, EngineOf(SQLite, "3.54.1"))
+}
+
 // The page shows the sources; a new file must not be forgotten in the embed directive, and a test must not be shown.
 func TestSources(t *testing.T) {
 	shown, err := fs.Glob(Sources, "*")

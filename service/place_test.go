@@ -288,8 +288,9 @@ func TestPlace_LostLeaseWritesNothing(t *testing.T) {
 	for _, name := range []string{"watchdog", "redislock", "redlock", "fenced"} {
 		for _, point := range []string{service.HoldCritical, "work"} {
 			t.Run(name+" at "+point, func(t *testing.T) {
+				t.Parallel() // each waits for a renewal
 				s := newShop(t)
-				v, p := s.voucher(5), s.open(stageOf(t, name, func(st *service.Stage) { st.TTL = 150 * time.Millisecond }))
+				v, p := s.voucher(5), s.open(stageOf(t, name, func(st *service.Stage) { st.TTL = 2 * time.Second }))
 				if point == "work" {
 					p.Work = time.Hour // only the lost lease ends it
 					go func() {
@@ -356,8 +357,9 @@ func TestPlace_FenceIsClaimedBeforeTheRead(t *testing.T) {
 func TestPlace_ReleaseFailsAfterCommit(t *testing.T) {
 	for _, name := range []string{"setnx", "expire", "token", "lua", "reentrant", "watchdog", "fenced"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // the release asks until its lease has run out
 			s := newShop(t)
-			v, p := s.voucher(5), s.open(stageOf(t, name, func(st *service.Stage) { st.TTL = 500 * time.Millisecond }))
+			v, p := s.voucher(5), s.open(stageOf(t, name, func(st *service.Stage) { st.TTL = 2 * time.Second }))
 			p.holds.On(service.HoldCommit, 0, 1, s.mr.Close)
 			require.NoError(t, p.buy(v, 1))
 			require.Equal(t, 1, s.audit(v).Orders)

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -27,11 +28,30 @@ type shop struct {
 }
 
 func newShop(t *testing.T) *shop {
-	ctx := context.Background()
-	dsn := "sqlite://" + filepath.Join(t.TempDir(), "shop.db")
-	_, err := repository.Migrate(ctx, dsn)
-	require.NoError(t, err)
-	store, err := repository.Open(ctx, dsn, repository.Options{})
+	file := filepath.Join(t.TempDir(), "shop.db")
+	require.NoError(t, os.WriteFile(file, migrated(t), 0o600))
+	return newShopOn(t, "sqlite://"+file)
+}
+
+// migrated is an empty SQLite database with the schema, made once.
+func migrated(t *testing.T) []byte {
+	template.Do(func() {
+		file := filepath.Join(t.TempDir(), "template.db")
+		_, err := repository.Migrate(context.Background(), "sqlite://"+file)
+		require.NoError(t, err)
+		template.bytes, err = os.ReadFile(file)
+		require.NoError(t, err)
+	})
+	return template.bytes
+}
+
+var template struct {
+	sync.Once
+	bytes []byte
+}
+
+func newShopOn(t *testing.T, dsn string) *shop {
+	store, err := repository.Open(context.Background(), dsn, repository.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	s := &shop{t: t, store: store, ids: store.IDs(nil), mr: miniredis.RunT(t)}
