@@ -114,10 +114,11 @@ func (b *buy) nested(ctx context.Context) error {
 }
 
 // commit runs the write transaction. A stage that heeds its lease checks it before the first write and again as the
-// last thing before COMMIT; a pause after that check is what only a fencing token catches.
+// last thing before COMMIT; a pause after that check is what only a fencing token catches. The statements run on ctx
+// and end with the lease, the transaction itself does not: whether a timer still beats COMMIT would be luck, no safety.
 func (b *buy) commit(ctx context.Context, lease *lock.Lease, write func(Tx) error) error {
 	retry := b.stage.StockUpdate != UpdateNaive && b.stage.LockSpan != SpanLate
-	return b.Store.InTx(ctx, TxOptions{Retry: retry}, func(tx Tx) error {
+	return b.Store.InTx(context.WithoutCancel(ctx), TxOptions{Retry: retry}, func(tx Tx) error {
 		if err := b.check(lease); err != nil {
 			return err
 		}
