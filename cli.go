@@ -79,7 +79,7 @@ func newRoot(std stdio) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
 	root.AddCommand(serveCommand(std), workCommand(std), compareCommand(std), benchCommand(std), reconcileCommand(std), replayCommand(std),
 		jobCommand(std), showCommand(std), stagesCommand(),
-		tokenCommand(std), usersCommand(std), kitCommand(std), migrateCommand(std), healthCommand(std), versionCommand(std))
+		tokenCommand(std), fleetCommand(std), usersCommand(std), kitCommand(std), migrateCommand(std), healthCommand(std), versionCommand(std))
 	return root
 }
 

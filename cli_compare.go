@@ -66,6 +66,7 @@ func (c *compareFlags) run(ctx context.Context, std stdio) (err error) {
 	}
 	c.config.Picks, c.config.Stages = rows, measurable(stages, "")
 	c.config.Work, c.config.TTL, c.config.Wait = c.work.d, c.ttl.d, c.wait.d
+	c.config.Engines = c.again()
 	c.config.Seed = seedOr(c.config.Seed, time.Now())
 	if c.config.Processes < 1 || c.config.Repeat < 1 {
 		return usage("--processes and --repeat must be at least 1")

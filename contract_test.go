@@ -25,25 +25,37 @@ import (
 // labServer runs `serve` on embedded engines until the test ends, and returns its URL.
 func labServer(t *testing.T, args ...string) string {
 	t.Helper()
+	var e event
+	line := runUntilEnd(t, append([]string{"serve", "--addr=127.0.0.1:0", "--log-level=error"}, args...)...)
+	require.NoError(t, json.Unmarshal([]byte(line), &e))
+	require.Equal(t, eventListening, e.Event)
+	return e.URL
+}
+
+// runUntilEnd runs a command line until the test ends, and returns the first line that it prints.
+func runUntilEnd(t *testing.T, args ...string) string {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	ended := make(chan int, 1)
 	var problems bytes.Buffer
 	go func() {
-		ended <- run(ctx, append([]string{"serve", "--addr=127.0.0.1:0", "--log-level=error"}, args...), stdio{strings.NewReader(""), in, &problems})
+		code := run(ctx, args, stdio{strings.NewReader(""), in, &problems})
 		_ = in.Close()
+		ended <- code
 	}()
 	t.Cleanup(func() {
 		cancel()
 		require.Zero(t, <-ended, "%s", &problems)
 	})
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	require.NoError(t, err)
-	var e event
-	require.NoError(t, json.Unmarshal(line, &e))
-	require.Equal(t, eventListening, e.Event)
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	return e.URL
+	r := bufio.NewReader(out)
+	line, err := r.ReadString('\n')
+	if err != nil {
+		cancel()
+		t.Fatalf("%v ended with %d: %s", args, <-ended, &problems)
+	}
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	return line
 }
 
 // contract asks a server, and holds every answer against openapi.json.

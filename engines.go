@@ -65,6 +65,22 @@ func (quietRedis) Printf(_ context.Context, format string, v ...any) {
 	slog.Debug(fmt.Sprintf(format, v...))
 }
 
+// again are the flags with which a person gets such engines again. An address may carry a password, so it is not
+// repeated: the environment that named it still does.
+func (e *engineFlags) again() []string {
+	name := func(flag, value string) string {
+		if started(value) {
+			return "--" + flag + "=" + value
+		}
+		return fmt.Sprintf(`--%s="$%s"`, flag, envName(flag))
+	}
+	args := []string{name("redis", e.redis), name("db", e.db)}
+	if e.nodes != "" {
+		args = append(args, name("redlock-nodes", e.nodes))
+	}
+	return args
+}
+
 // openRedis makes a client of an address in one of go-redis's URL forms: several addr parameters make a cluster,
 // master_name makes it sentinels.
 func openRedis(address string) (redis.UniversalClient, error) {

@@ -17,6 +17,7 @@ import (
 type fleet struct {
 	exe     string
 	engines addresses
+	port    int // of the first server, the others follow; 0: any free ports
 	starts  chan func()
 	ended   sync.WaitGroup
 }
@@ -67,8 +68,12 @@ func (f *fleet) Start(ctx context.Context, s loadtest.Spec) (loadtest.Crew, erro
 
 // arguments are the command line of server i: what a person would type to see the same.
 func (f *fleet) arguments(s loadtest.Spec, i int) []string {
+	port := f.port
+	if port != 0 {
+		port += i
+	}
 	args := []string{
-		"serve", "--parent-pipe", "--lab", "--addr=127.0.0.1:0", fmt.Sprintf("--process=p%d", i+1),
+		"serve", "--parent-pipe", "--lab", fmt.Sprintf("--addr=127.0.0.1:%d", port), fmt.Sprintf("--process=p%d", i+1),
 		"--stage=" + s.Stage, "--work=" + s.Work.String(), "--wait=" + s.Wait.String(), "--log-level=warn",
 	}
 	args = append(args, f.engines.flags()...)

@@ -36,6 +36,9 @@ type Config struct {
 	Repeat int
 	// Seed orders the users. The same seed gives the same order.
 	Seed uint64
+	// Engines are the flags that start or name Redis and the database, for the commands in the report that run a row
+	// again. Default: none, which means the embedded ones.
+	Engines []string
 }
 
 func bad(format string, args ...any) error {
@@ -87,8 +90,9 @@ type Plan struct {
 	Claim     Claim
 	Processes int
 	Load
-	Repeat int // 1 for the first
-	Seed   uint64
+	Repeat  int // 1 for the first
+	Seed    uint64
+	Engines []string // as in Config
 }
 
 // Plans validates the configuration and lists the rows in the order of the report.
@@ -121,7 +125,7 @@ func (c Config) Plans() ([]Plan, error) {
 func (c Config) plan(stage Stage, scenario Scenario, repeat int) Plan {
 	p := Plan{
 		Stage: stage, Scenario: scenario, Claim: stage.Claims[scenario.Name], Processes: scenario.Processes,
-		Load: scenario.Load, Repeat: repeat, Seed: c.Seed + uint64(repeat) - 1,
+		Load: scenario.Load, Repeat: repeat, Seed: c.Seed + uint64(repeat) - 1, Engines: c.Engines,
 	}
 	if p.Processes == 0 {
 		p.Processes = c.Processes

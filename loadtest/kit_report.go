@@ -74,6 +74,7 @@ func (k Kit) judge(f facts) Row {
 		drift:      f.audit.Drift,
 	}
 	r := newRow(p)
+	r.Commands = Commands{}
 	r.measured(p, f, c)
 	r.Judged = without(judged(p), func(o string) bool { return o == Unanswered || o == Stuck || o == ForeignRelease })
 	r.Outcome = outcomes(p, f, c)

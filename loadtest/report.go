@@ -95,6 +95,8 @@ type Row struct {
 	AsClaimed bool     `json:"as_claimed"`
 	Verdict   string   `json:"verdict"`
 	Note      string   `json:"note"`
+	// Commands run the row again by hand. A row that was measured by hand has none.
+	Commands Commands `json:"commands,omitzero"`
 }
 
 // Latency of requests that got the unit and of those that were refused; mixing them would let quick refusals hide slow
@@ -121,7 +123,7 @@ func newRow(p Plan) Row {
 		Stage: p.Stage.Name, Scenario: p.Scenario.Name, Processes: p.Processes, Repeat: p.Repeat,
 		Users: p.Users, Clicks: p.Clicks, InitialStock: p.Stock,
 		WorkMS: milliseconds(p.Work), TTLMS: milliseconds(p.TTL), WaitMS: milliseconds(p.Wait),
-		Claim: claim, Judged: []string{}, Outcome: []string{},
+		Claim: claim, Judged: []string{}, Outcome: []string{}, Commands: p.Commands(),
 	}
 }
 
