@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -16,18 +14,10 @@ import (
 	"seckill/router"
 )
 
-// cli runs a command line in this process and returns its exit code and what it printed.
-func cli(t *testing.T, args ...string) (code int, out, problems string) {
-	t.Helper()
-	var o, e bytes.Buffer
-	code = run(context.Background(), args, stdio{strings.NewReader(""), &o, &e})
-	return code, o.String(), e.String()
-}
-
 // The recipe as printed: a server, users, the script; in lab mode and with tokens, a stage that holds and one that
 // does not.
 func TestKitAgainstTheService(t *testing.T) {
-	seckill, err := os.Executable()
+	program, err := os.Executable()
 	require.NoError(t, err)
 	vegeta := filepath.Join(t.TempDir(), "vegeta")
 	built, err := exec.Command("go", "build", "-o", vegeta, "github.com/tsenart/vegeta/v12").CombinedOutput()
@@ -35,7 +25,7 @@ func TestKitAgainstTheService(t *testing.T) {
 	secret := strings.Repeat("s", router.MinSecret)
 	attack := func(kit string, args ...string) (int, string) {
 		cmd := exec.CommandContext(t.Context(), "loadtest/vegeta/attack.sh", append([]string{kit}, args...)...)
-		cmd.Env = append(os.Environ(), "SECKILL="+seckill, asProgram+"=1", "VEGETA="+vegeta)
+		cmd.Env = append(os.Environ(), "SECKILL="+program, "VEGETA="+vegeta)
 		out, _ := cmd.CombinedOutput()
 		return cmd.ProcessState.ExitCode(), string(out)
 	}
@@ -53,11 +43,11 @@ func TestKitAgainstTheService(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			kit := filepath.Join(t.TempDir(), "kit")
 			url := labServer(t, c.server...)
-			code, out, problems := cli(t, append([]string{"users", "--count=60", "--clicks=2", "--stock=20", "--target=" + url, "--out=" + kit}, c.users...)...)
-			require.Zero(t, code, problems)
-			require.Contains(t, out, "60 users, 120 requests")
+			made := seckill(t, append([]string{"users", "--count=60", "--clicks=2", "--stock=20", "--target=" + url, "--out=" + kit}, c.users...)...)
+			require.Zero(t, made.code, made.err)
+			require.Contains(t, made.out, "60 users, 120 requests")
 
-			code, out = attack(kit, "2000")
+			code, out := attack(kit, "2000")
 			require.Equal(t, c.exit, code, out)
 			require.Contains(t, out, "verdict   "+c.verdict)
 			require.Contains(t, out, "errors    0")
@@ -90,11 +80,11 @@ func TestUsersRefusesWhatProvesNothing(t *testing.T) {
 		"allowed are 1 to":               {"--stock=5", "--count=2000000"},
 		"either --voucher ID or --stock": {"--count=9", "--stock=5", "--voucher=7"},
 	} {
-		code, _, problems := cli(t, append([]string{"users", "--target=" + url, "--out=" + kit}, args...)...)
-		require.Equal(t, exitUsage, code, "%v: %s", args, problems)
-		require.Contains(t, problems, want)
+		refused := seckill(t, append([]string{"users", "--target=" + url, "--out=" + kit}, args...)...)
+		require.Equal(t, exitUsage, refused.code, "%v: %s", args, refused.err)
+		require.Contains(t, refused.err, want)
 		require.NoFileExists(t, filepath.Join(kit, "kit.json"))
 	}
-	code, _, problems := cli(t, "users", "--target=http://127.0.0.1:1", "--out="+kit, "--count=9", "--stock=5")
-	require.Equal(t, exitCannot, code, problems)
+	lost := seckill(t, "users", "--target=http://127.0.0.1:1", "--out="+kit, "--count=9", "--stock=5")
+	require.Equal(t, exitCannot, lost.code, lost.err)
 }

@@ -78,7 +78,6 @@ func fileIn(t *testing.T, line, prefix string) string {
 
 // fleet starts servers that share everything, says where they are, and ends with its context.
 func TestFleetServesOneSale(t *testing.T) {
-	t.Setenv(asProgram, "1") // the servers are children of this binary
 	line := runUntilEnd(t, "fleet", "--processes=2", "--port=0", "--stage=conditional")
 	urls := strings.Split(strings.TrimSpace(line), ",")
 	require.Len(t, urls, 2)
