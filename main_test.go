@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"seckill/repository/backend/backendtest"
 )
 
 // asProgram makes the test binary behave as the program itself, so that the tests run real processes, and with -race
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(asProgram, "1"); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(backendtest.Main(m))
 }
 
 // result of a command line.

@@ -85,6 +85,7 @@ func (in *Intake) admit(ctx context.Context, enqueue bool, o Order) error {
 // was being admitted never learned of its order, so the order is cancelled.
 func (b *buy) queued(ctx context.Context) (Order, error) {
 	b.Holds.Reach(HoldStreamAdmitted)
+	b.Holds.Reach(HoldCritical)
 	if ctx.Err() != nil {
 		return Order{}, b.withdraw(ctx)
 	}
