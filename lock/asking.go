@@ -35,15 +35,15 @@ type answer[T any] struct {
 	sent time.Time // before the copy was sent
 }
 
-// answered tells an answer of the server, be it an error, from a failure to get one. A server that is only not ready
-// has not answered.
+// answered tells an answer, be it an error, from a failure to get one. A server that is only not ready has not answered;
+// a client that was closed will not.
 func answered(err error) bool {
 	var reply redis.Error
 	if errors.As(err, &reply) {
 		kind, _, _ := strings.Cut(reply.Error(), " ")
 		return !slices.Contains(notReady, kind)
 	}
-	return err == nil || errors.Is(err, ErrNoQuorum)
+	return err == nil || errors.Is(err, ErrNoQuorum) || errors.Is(err, redis.ErrClosed)
 }
 
 // notReady are the errors of a server that starts, fails over or moves its slots.

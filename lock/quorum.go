@@ -23,7 +23,7 @@ type quorum struct {
 func (q *quorum) acquire(_ context.Context, c claim) (reply, error) {
 	until := time.Now().Add(c.ttl)
 	votes := poll(q, func(ctx context.Context, n *node) (verdict, error) {
-		r, doubt, err := insist(ctx, func(ctx context.Context) (reply, error) { return n.acquire(ctx, c) })
+		r, doubt, err := insist(ctx, q, func(ctx context.Context) (reply, error) { return n.acquire(ctx, c) })
 		switch {
 		case r.held && doubt:
 			return doubtful, err
@@ -59,7 +59,7 @@ func (q *quorum) unlock(_ context.Context, c claim) (verdict, error) {
 		}
 	}
 	votes := poll(q, func(ctx context.Context, n *node) (verdict, error) {
-		v, doubt, err := insist(ctx, func(ctx context.Context) (verdict, error) { return n.unlock(ctx, c) })
+		v, doubt, err := insist(ctx, q, func(ctx context.Context) (verdict, error) { return n.unlock(ctx, c) })
 		if err != nil {
 			n.forget(debt{claim: c, until: time.Now().Add(c.ttl)})
 		}

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,7 +10,9 @@ import (
 // debt is a key that we may own without wanting to: the acquire was abandoned, or its answer was lost.
 type debt struct {
 	claim
-	until time.Time // afterwards the key has lapsed, or can't come any more
+	until time.Time     // afterwards the key has lapsed, or can't come any more
+	due   time.Time     // when to ask next
+	wait  time.Duration // before the time after that
 	// copies of the acquire may still arrive, so many; 0: the key is there or gone already.
 	copies int
 }
@@ -31,9 +32,9 @@ type sweeper struct {
 }
 
 const (
-	sweepFirst    = 10 * time.Millisecond // between the first rounds
-	sweepCeil     = 500 * time.Millisecond
-	sweepPatience = time.Second // with one round
+	sweepFirst    = 10 * time.Millisecond // between the first two attempts for one debt
+	sweepCeil     = 2 * time.Second       // between later ones: a slow server must not be asked to death
+	sweepPatience = time.Second           // with one round
 	sweepBatch    = 256
 )
 
@@ -67,16 +68,17 @@ func (s *sweeper) owe(d debt) {
 	s.debts[id] = d
 }
 
-// loop makes rounds, at once after a new debt, else ever slower, until nothing is owed.
+// loop asks for every debt at once and then ever more rarely, until nothing is owed.
 func (s *sweeper) loop() {
-	wait := sweepFirst
-	for s.round() {
-		timer := time.NewTimer(wait)
+	for {
+		next, more := s.round()
+		if !more {
+			return
+		}
+		timer := time.NewTimer(time.Until(next))
 		select {
 		case <-timer.C:
-			wait = min(2*wait, sweepCeil)
 		case <-s.more:
-			wait = sweepFirst
 		case <-s.bg.ctx.Done():
 			timer.Stop()
 			return
@@ -85,23 +87,38 @@ func (s *sweeper) loop() {
 	}
 }
 
-// round pays what can be paid and reports whether something is left.
-func (s *sweeper) round() bool {
-	s.mu.Lock()
-	debts := slices.Collect(maps.Values(s.debts))
-	clear(s.debts)
-	s.mu.Unlock()
+// round pays what is due and can be paid, and reports when the next is due and whether there is one.
+func (s *sweeper) round() (next time.Time, more bool) {
 	var left []debt
-	for batch := range slices.Chunk(debts, sweepBatch) {
+	for batch := range slices.Chunk(s.takeDue(time.Now()), sweepBatch) {
 		left = append(left, s.pay(batch)...)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range left {
+		d.wait = min(max(2*d.wait, sweepFirst), sweepCeil)
+		d.due = time.Now().Add(d.wait)
 		s.owe(d)
 	}
+	for _, d := range s.debts {
+		if next.IsZero() || d.due.Before(next) {
+			next = d.due
+		}
+	}
 	s.running = len(s.debts) > 0
-	return s.running
+	return next, s.running
+}
+
+func (s *sweeper) takeDue(now time.Time) (due []debt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, d := range s.debts {
+		if !d.due.After(now) {
+			due = append(due, d)
+			delete(s.debts, id)
+		}
+	}
+	return due
 }
 
 // pay sends one batch and returns what is still owed.

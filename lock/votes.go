@@ -38,13 +38,13 @@ func poll[T any](q *quorum, ask func(ctx context.Context, n *node) (T, error)) <
 
 // insist sends again to a node whose connection broke, as long as ctx lasts: one node's vote should not be lost with a
 // connection. doubt says that a copy went without an answer and may have worked, or work still.
-func insist[T any](ctx context.Context, send func(ctx context.Context) (T, error)) (val T, doubt bool, err error) {
+func insist[T any](ctx context.Context, q *quorum, send func(ctx context.Context) (T, error)) (val T, doubt bool, err error) {
 	for {
 		if val, err = send(ctx); answered(err) || ctx.Err() != nil {
 			return val, doubt, err
 		}
 		doubt = true
-		if pause(ctx, nil, time.Millisecond) != nil {
+		if pause(ctx, q.bg.ctx.Done(), time.Millisecond) != nil {
 			return val, doubt, err
 		}
 	}

@@ -15,7 +15,7 @@ func Ladder() []Entry {
 		entry("hash", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, anyDel,
 			reason("between its look and its HSET anybody comes in", "one-holder-between-commands"),
 			reason("between HSET and PEXPIRE it has no expiry", "freed-after-crash-in-acquire")),
-		entry("incr", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, anyDel, retried,
+		entry("incr", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, anyDel,
 			reason("a late SET 0 resets the counter under its holder", "one-holder-between-commands")),
 		entry("setnx", 1, noFence, noReentry, noDeadline, plain, polls, anyDel, retried,
 			reason("it has no expiry", "freed-after-crash", "freed-after-crash-in-acquire", "check-before-others", "max-hold",

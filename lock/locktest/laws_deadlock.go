@@ -32,7 +32,7 @@ var deadlock = []Law{
 }
 
 func freedAfterCrash(w *World) {
-	a, b := w.process(ttl(300*time.Millisecond)), w.process(ttl(300*time.Millisecond), wait(3*time.Second))
+	a, b := w.process(ttl(600*time.Millisecond)), w.process(wait(5*time.Second))
 	a.acquire("k")
 	a.die()
 	release(b.acquire("k"))
@@ -44,8 +44,8 @@ func freedAfterCrashInAcquire(w *World) {
 		stop := make(chan struct{})
 		holds := &lock.Holds{}
 		holds.On(point, 0, 1, func() { close(crashed); <-stop })
-		a := w.process(ttl(300*time.Millisecond), func(o *lock.Options) { o.Holds = holds })
-		b := w.process(ttl(300*time.Millisecond), wait(3*time.Second))
+		a := w.process(ttl(600*time.Millisecond), func(o *lock.Options) { o.Holds = holds })
+		b := w.process(ttl(time.Second), wait(5*time.Second))
 		done := make(chan struct{})
 		defer func() { close(stop); <-done }()
 		go func() {
