@@ -151,3 +151,9 @@ func (s *Server) Real() bool { return s.cmd != nil }
 
 // Client is a plain client of the server.
 func (s *Server) Client() *redis.Client { return redis.NewClient(&redis.Options{Addr: s.Addr}) }
+
+// Start is Spawn outside of a test; stop ends the servers, also after an error.
+func Start(n int, args ...string) (servers []*Server, stop func(), err error) {
+	servers, err = start(n, args...)
+	return servers, func() { stopAll(servers) }, err
+}

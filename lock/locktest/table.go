@@ -23,7 +23,7 @@ func Score(open Open, want Want, progress func(Result)) ([]Result, error) {
 		return nil, err
 	}
 	results := make([]Result, len(laws))
-	room := make(chan struct{}, lawsAtATime)
+	room := lawsAtATime(len(servers))
 	var wg sync.WaitGroup
 	for i, l := range laws {
 		results[i] = Result{Law: l, Skip: want.Skips[l.Name]}

@@ -1,0 +1,103 @@
+// Command bench scores the locks that one deploys and their peer redsync against the laws of locktest, and measures an
+// uncontended acquire and release of each beside the raw pair of commands, all in one run on redis-servers that it
+// starts. It prints Markdown. It is a module of its own, so that peers stay out of the project's dependencies.
+//
+//	cd lock/bench && go run . [-rounds N] [-laws=false]
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/lock"
+	"seckill/lock/locktest"
+)
+
+func main() {
+	rounds := flag.Int("rounds", 5000, "pairs of each lock")
+	laws := flag.Bool("laws", true, "also score the laws")
+	flag.Parse()
+	if err := run(*rounds, *laws); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+}
+
+func run(rounds int, laws bool) error {
+	version, err := locktest.ServerVersion()
+	if err != nil {
+		return fmt.Errorf("redis-server is not on PATH (Debian: apt-get install redis-server): %w", err)
+	}
+	servers, stop, err := locktest.Start(3)
+	defer stop()
+	if err != nil {
+		return err
+	}
+	if err := speed(servers, rounds); err != nil {
+		return err
+	}
+	if laws {
+		fmt.Println()
+		if err := score(); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("\n%s, %s/%s, %d CPUs, %s, %s\n", time.Now().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(),
+		runtime.Version(), version)
+	return nil
+}
+
+func speed(servers []*locktest.Server, rounds int) error {
+	var r lock.Resources
+	for _, s := range servers {
+		rdb := s.Client()
+		defer rdb.Close()
+		r.Nodes = append(r.Nodes, rdb)
+	}
+	r.Redis = r.Nodes[0]
+	pairs := []*pair{raw(r.Redis.(*redis.Client))}
+	opens := []locktest.Entry{{Name: "redsync, 1 node", Open: openRedsync(1)}, {Name: "redsync, 3 nodes", Open: openRedsync(3)}}
+	for _, kind := range []string{"redlock", "redislock", "fenced", "watchdog", "lua"} {
+		opens = append([]locktest.Entry{{Name: kind, Open: locktest.Kind(kind)}}, opens...)
+	}
+	for _, e := range opens {
+		l, err := e.Open(r, lock.Options{Prefix: e.Name, TTL: 30 * time.Second, NodeTimeout: time.Second})
+		if err != nil {
+			return err
+		}
+		defer l.Close(context.Background())
+		pairs = append(pairs, of(e.Name, l))
+	}
+	if err := measure(pairs, rounds); err != nil {
+		return err
+	}
+	print(os.Stdout, pairs)
+	return nil
+}
+
+// score prints the table of laws.
+func score() error {
+	entries := []locktest.Entry{{Name: "redsync", Open: openRedsync(3), Want: locktest.Want{Nodes: 3}}}
+	for _, e := range locktest.Ladder() {
+		switch e.Name {
+		case "watchdog", "fenced", "redlock", "redislock":
+			entries = append(entries, e)
+		}
+	}
+	var scores [][]locktest.Result
+	for _, e := range entries {
+		s, err := locktest.Score(e.Open, e.Want, nil)
+		if err != nil {
+			return err
+		}
+		scores = append(scores, s)
+	}
+	locktest.Markdown(os.Stdout, entries, scores)
+	return nil
+}
