@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -34,8 +35,8 @@ func TestParseHold(t *testing.T) {
 func TestScenariosHoldsParse(t *testing.T) {
 	for _, s := range loadtest.Scenarios() {
 		texts := s.Holds
-		if s.WholeSeconds != nil {
-			texts = append(texts, s.WholeSeconds.Holds...)
+		if s.LongTTL != nil {
+			texts = slices.Concat(texts, s.LongTTL.Holds)
 		}
 		for _, text := range texts {
 			_, err := parseHold(text)
@@ -136,7 +137,7 @@ func TestWhatTheLoadTestKnowsOfStages(t *testing.T) {
 	require.True(t, stages["lua-once"].OneTry)
 	require.True(t, stages["user-lock"].OneTry && stages["user-lock"].UserKeyed)
 	require.True(t, stages["mutex"].LocalLock && !stages["mutex"].Expires)
-	require.True(t, stages["reentrant-simple"].WholeSeconds)
+	require.True(t, stages["reentrant-simple"].LongTTL && stages["redlock"].LongTTL)
 	require.False(t, stages["setnx"].Expires)
 	require.NotEmpty(t, stages["for-update"].Claims["multi"].NA)
 }

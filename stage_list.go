@@ -43,8 +43,11 @@ func measurable(stages []service.Stage, engine string) []loadtest.Stage {
 	for _, s := range stages {
 		m := loadtest.Stage{
 			Name: s.Name, UserKeyed: s.LockKey == service.KeyUser, LocalLock: s.Lock == "mutex",
-			OneTry: s.Wait == 0, Expires: expires(s.Lock), WholeSeconds: s.Lock == "reentrant-simple",
+			OneTry: s.Wait == 0, Expires: expires(s.Lock), LongTTL: s.Lock == "reentrant-simple" || s.Lock == "redlock",
 			Claims: map[string]loadtest.Claim{},
+		}
+		if s.Lock == "redlock" {
+			m.MaxWorkers = 8
 		}
 		for _, scenario := range service.Scenarios() {
 			c := s.Claims.For(engine, scenario)

@@ -130,11 +130,14 @@ func (c Config) plan(stage Stage, scenario Scenario, repeat int) Plan {
 	if p.Processes == 0 {
 		p.Processes = c.Processes
 	}
-	if stage.WholeSeconds && scenario.WholeSeconds != nil {
-		p.Load = *scenario.WholeSeconds
+	if stage.LongTTL && scenario.LongTTL != nil {
+		p.Load = *scenario.LongTTL
 	}
 	if stage.UserKeyed && scenario.UserKeyedWorkers > 0 {
 		p.Workers = scenario.UserKeyedWorkers
+	}
+	if stage.MaxWorkers > 0 {
+		p.Workers = min(p.Workers, stage.MaxWorkers)
 	}
 	c.override(&p.Load)
 	if !stage.Expires {

@@ -13,7 +13,7 @@ func twoStages() []Stage {
 	return []Stage{
 		{Name: "none"},
 		{Name: "user-lock", UserKeyed: true, OneTry: true, Expires: true},
-		{Name: "reentrant-simple", Expires: true, WholeSeconds: true},
+		{Name: "reentrant-simple", Expires: true, LongTTL: true},
 	}
 }
 

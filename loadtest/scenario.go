@@ -31,8 +31,8 @@ type Scenario struct {
 	// UserKeyedWorkers replaces Workers for stages with a lock per user, 0: no other number. Such stages work side by
 	// side, and a long Work times 64 would only measure how the database queues.
 	UserKeyedWorkers int
-	// WholeSeconds replaces Load for locks whose TTL has whole seconds.
-	WholeSeconds *Load
+	// LongTTL replaces Load for locks whose TTL can't be a fraction of a second.
+	LongTTL *Load
 	// Nested lets the order method and the save method it calls each take the lock.
 	Nested bool
 }
@@ -71,22 +71,24 @@ func slow() Scenario {
 	return Scenario{
 		Name: "slow", About: "every holder works longer than the TTL", UserKeyedWorkers: 8,
 		Load: Load{Stock: 10, Users: 40, Clicks: 2, Workers: 64, Work: 300 * ms, TTL: 200 * ms, Wait: 30 * time.Second},
-		WholeSeconds: &Load{
+		LongTTL: &Load{
 			Stock: 4, Users: 16, Clicks: 2, Workers: 64, Work: 1300 * ms, TTL: time.Second, Wait: 30 * time.Second,
 		},
 	}
 }
 
-// late: the first process stands still for three TTLs between its last look at the lease and its COMMIT, and dawdles
-// before and inside its releases; everybody else is in time.
+// late: the first process stands still for several TTLs between its last look at the lease and its COMMIT, long enough
+// for a waiter that polls slowly on a busy machine to get the lock and read, and three times, because the next holder
+// can be in the same process and stand still with it. It also dawdles before and inside its releases. Everybody else is
+// in time.
 func late() Scenario {
 	return Scenario{
 		Name: "late", About: "a few holders outlive their TTL and pause at their release", UserKeyedWorkers: 8,
 		Load: Load{
 			Stock: 10, Users: 40, Clicks: 2, Workers: 64, Work: 100 * ms, TTL: 200 * ms, Wait: 30 * time.Second,
-			Holds: []string{"commit=stop:600ms,times=2", "release=pause:250ms,times=3", "release-between=pause:250ms,times=3"},
+			Holds: []string{"commit=stop:1s,times=3", "release=pause:250ms,times=3", "release-between=pause:250ms,times=3"},
 		},
-		WholeSeconds: &Load{
+		LongTTL: &Load{
 			Stock: 4, Users: 16, Clicks: 2, Workers: 64, Work: 500 * ms, TTL: time.Second, Wait: 30 * time.Second,
 			Holds: []string{"commit=stop:3s,times=2", "release=pause:1250ms,times=3", "release-between=pause:1250ms,times=3"},
 		},

@@ -65,8 +65,11 @@ type Stage struct {
 	OneTry bool
 	// Expires: its lock has a TTL, which a scenario may set.
 	Expires bool
-	// WholeSeconds: its TTL can only be a number of whole seconds.
-	WholeSeconds bool
+	// LongTTL: its TTL can't be a fraction of a second, because it counts whole seconds or asks several servers in turn.
+	LongTTL bool
+	// MaxWorkers bounds the requests under way at once, 0: as the scenario says. It is for locks whose waiters ask
+	// several servers again and again: a crowd of those splits the votes and measures nothing but itself.
+	MaxWorkers int
 	// Claims by scenario, already those of the engine the run is on. None is the claim ok.
 	Claims map[string]Claim
 }
