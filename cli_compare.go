@@ -149,7 +149,7 @@ func (c *compareFlags) environment(ctx context.Context, at addresses) (loadtest.
 	db := store.Engine()
 	env.Redis = loadtest.Engine{Kind: kindOf(c.redis), Version: named(redisInfo)}
 	env.DB = loadtest.Engine{Kind: kindOf(c.db), Version: named(db)}
-	return env, db.Kind, nil
+	return env, service.EngineOf(db.Kind, db.Version), nil
 }
 
 func named(i repository.EngineInfo) string {
