@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	mrand "math/rand/v2"
 	"slices"
 	"time"
 
@@ -21,10 +22,12 @@ type pair struct {
 	times []time.Duration
 }
 
-// measure runs the pairs in turns, so that whatever the machine does meanwhile hits all of them alike.
+// measure runs the pairs in turns, in another order every time, so that whatever the machine does meanwhile, and whatever
+// one of them leaves behind, hits all of them alike.
 func measure(pairs []*pair, rounds int) error {
 	for i := range rounds + rounds/10 {
-		for _, p := range pairs {
+		for _, at := range mrand.Perm(len(pairs)) {
+			p := pairs[at]
 			began := time.Now()
 			if err := p.run(); err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)

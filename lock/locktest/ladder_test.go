@@ -1,12 +1,18 @@
 package locktest
 
 import (
+	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain lets more locks be tried side by side than there are processors: laws wait most of the time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("test.parallel", "4")
+	goleak.VerifyTestMain(m)
+}
 
 // TestConformance holds every lock of the ladder against every law. What a lock breaks is declared, with the reason,
 // in Ladder, from which the README's table is printed too.
