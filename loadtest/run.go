@@ -168,6 +168,14 @@ func (r *Runner) keep(p Plan) (keep func(*vegeta.Result) error, closeAll func() 
 	return func(res *vegeta.Result) error { return encode(res) }, w.Close, nil
 }
 
+// stoppedProcess is the name of the process that the scenario stops, or empty.
+func stoppedProcess(p Plan) string {
+	if p.Scenario.Stops() {
+		return "p1"
+	}
+	return ""
+}
+
 // gather waits for the work to drain and reads what it left behind.
 func gather(ctx context.Context, p Plan, a *api, voucher string, f *facts) error {
 	var spans []Span
@@ -180,7 +188,7 @@ func gather(ctx context.Context, p Plan, a *api, voucher string, f *facts) error
 	if f.orders, err = a.orders(ctx, voucher); err != nil {
 		return err
 	}
-	f.holders, f.foreign = maxHolders(spans), foreignReleases(spans, p.Stage.LocalLock)
+	f.holders, f.foreign = maxHolders(spans), foreignReleases(spans, p.Stage.LocalLock, stoppedProcess(p))
 	if f.audit.StockLeft > 0 {
 		f.probed = true
 		f.stuck, err = a.stuck(ctx, p, voucher, spans)

@@ -69,7 +69,9 @@ func maxHolders(spans []Span) int {
 
 // foreignReleases counts the releases that removed a lock which by then was another holder's: between this ownership's
 // acquire and its removal another one began that was still held at the removal. local: each process has its own lock.
-func foreignReleases(spans []Span, local bool) int {
+// stopped names a process that stood still for a while, or none: it may read the answer to an acquire long after the
+// lock was granted, and lapsed, so when its ownerships began is not known.
+func foreignReleases(spans []Span, local bool, stopped string) int {
 	byKey := map[string][]Span{}
 	for _, s := range spans {
 		key := s.Key
@@ -82,7 +84,7 @@ func foreignReleases(spans []Span, local bool) int {
 	for _, of := range byKey {
 		slices.SortFunc(of, func(a, b Span) int { return cmp.Compare(a.AcquiredNS, b.AcquiredNS) })
 		for i, mine := range of {
-			if mine.Removed && mine.RemoveNS > 0 && tookOver(of[i+1:], mine) {
+			if mine.Removed && mine.RemoveNS > 0 && tookOver(of[i+1:], mine, stopped) {
 				n++
 			}
 		}
@@ -91,10 +93,13 @@ func foreignReleases(spans []Span, local bool) int {
 }
 
 // tookOver looks for the other holder among the later ownerships, which are sorted by their acquire.
-func tookOver(later []Span, mine Span) bool {
+func tookOver(later []Span, mine Span, stopped string) bool {
 	for _, other := range later {
 		if other.AcquiredNS >= mine.RemoveNS {
 			return false
+		}
+		if other.Process == stopped {
+			continue
 		}
 		if other.AcquiredNS > mine.AcquiredNS && other.keyUntil() > mine.RemoveNS {
 			return true

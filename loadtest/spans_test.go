@@ -31,8 +31,15 @@ func TestForeignReleases(t *testing.T) {
 		{"taken in the very moment of the removal", []Span{held("p1", 1, 8, true), held("p2", 8, 12, true)}, false, 0},
 	}
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, foreignReleases(c.spans, c.local)) })
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, foreignReleases(c.spans, c.local, "")) })
 	}
+}
+
+// p1 stood still and read at 5 that it had got the lock, which had lapsed before p2 got it at 1.
+func TestAcquireOfAStoppedProcessIsNoProofOfAForeignRelease(t *testing.T) {
+	spans := []Span{held("p2", 1, 8, true), held("p1", 5, 12, false)}
+	require.Zero(t, foreignReleases(spans, false, "p1"))
+	require.Equal(t, 1, foreignReleases(spans, false, "p2"), "its own releases still count")
 }
 
 func TestMaxHolders(t *testing.T) {
@@ -56,7 +63,7 @@ func TestExclusiveHistoryIsClean(t *testing.T) {
 		}
 		spans = rapid.Permutation(spans).Draw(t, "order")
 		require.Equal(t, 1, maxHolders(spans))
-		require.Zero(t, foreignReleases(spans, false))
+		require.Zero(t, foreignReleases(spans, false, ""))
 	})
 }
 
