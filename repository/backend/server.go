@@ -37,8 +37,14 @@ type server struct {
 
 // startServer runs the program. The caller must stop it.
 func startServer(dir *tempDir, program string, args ...string) (*server, error) {
+	return startServerAs(nil, dir, program, args...)
+}
+
+// startServerAs runs the program as another user; nil: as ours. The user is changed before the program starts and
+// not by the program itself (--user=…): a change of user makes the kernel forget Pdeathsig.
+func startServerAs(as *account, dir *tempDir, program string, args ...string) (*server, error) {
 	s := &server{cmd: exec.Command(program, args...), exited: make(chan struct{}), dir: dir}
-	s.cmd.SysProcAttr = procAttr()
+	s.cmd.SysProcAttr = procAttr(as)
 	s.cmd.Dir = dir.path
 	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
 	s.cmd.WaitDelay = time.Second // a grandchild may hold the output open
@@ -137,17 +143,20 @@ func lookPath(install string, programs ...string) (string, error) {
 	return "", &MissingError{Programs: programs, Install: install}
 }
 
-// run executes a program to its end.
-func run(ctx context.Context, program string, args ...string) (string, error) {
+// run executes a program to its end, as another user when as is not nil, with its temporary files in tmp.
+func run(ctx context.Context, as *account, tmp, program string, args ...string) error {
+	runtime.LockOSThread() // as in server.run: the forking thread must outlive the program
+	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.SysProcAttr = procAttr()
+	cmd.SysProcAttr = procAttr(as)
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
 	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%s: %w: %s", filepath.Base(program), err, lastLines(string(out)))
 	}
-	return string(out), err
+	return err
 }
 
 // tail keeps the end of what a server prints, for the error when it does not start.
@@ -173,7 +182,17 @@ func (t *tail) String() string {
 	return lastLines(t.buf.String())
 }
 
+// lastLines is what to quote of a program's output: its last lines marked as errors, else its last lines.
 func lastLines(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
+	var marked []string
+	for _, l := range lines {
+		if strings.Contains(l, "ERROR") {
+			marked = append(marked, l)
+		}
+	}
+	if len(marked) > 0 {
+		lines = marked
+	}
 	return strings.Join(lines[max(0, len(lines)-5):], "; ")
 }

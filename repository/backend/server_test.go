@@ -124,44 +124,68 @@ func TestAServerOutlivesTheThreadThatAskedForIt(t *testing.T) {
 const helperEnv = "SECKILL_TEST_PARENT"
 
 func init() {
-	if os.Getenv(helperEnv) != "" {
-		parent()
+	switch os.Getenv(helperEnv) {
+	case "redis":
+		r, err := SpawnRedis(context.Background(), 1)
+		parent(err, func() *server { return r.nodes[0].(*server) })
+	case "db":
+		db, err := SpawnDB(context.Background())
+		parent(err, func() *server { return db.node.(*server) })
 	}
 }
 
-func parent() {
-	r, err := SpawnRedis(context.Background(), 1)
+func parent(err error, get func() *server) {
 	if err != nil {
 		panic(err)
 	}
-	s := r.nodes[0].(*server)
-	fmt.Println(s.cmd.Process.Pid, s.dir.path)
+	fmt.Println(get().cmd.Process.Pid, get().dir.path)
 	select {}
 }
 
-// kill -9 of the program takes its servers with it (on Linux), and the next start removes what they left.
+// kill -9 of the program takes its servers with it (on Linux), also those that run as another user, and the next
+// start removes what they left.
 func TestNoServerOutlivesAKilledParent(t *testing.T) {
 	redisProgram(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has Pdeathsig")
 	}
+	kinds := []string{"redis"}
+	if _, err := lookPath("", DBPrograms...); err == nil {
+		kinds = append(kinds, "db")
+	}
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			tmp := t.TempDir() // other programs on this machine sweep the usual one
+			// The database's user must be able to pass.
+			require.NoError(t, os.Chmod(filepath.Dir(tmp), 0o711))
+			pid, dir := startAndKillParent(t, kind, tmp)
+			require.Eventually(t, func() bool { return !alive(pid) }, 20*time.Second, 5*time.Millisecond)
+			require.DirExists(t, dir)
+			sweep(tmp)
+			require.NoDirExists(t, dir)
+		})
+	}
+}
+
+// startAndKillParent returns the pid and the directory of the server that the parent had started. Should the server
+// outlive it, against all promises, the clean-up kills it.
+func startAndKillParent(t *testing.T, kind, tmp string) (pid int, dir string) {
+	t.Helper()
 	parent := exec.Command(os.Args[0])
-	tmp := t.TempDir() // other programs on this machine sweep the usual one
-	parent.Env = append(os.Environ(), helperEnv+"=1", "TMPDIR="+tmp)
+	parent.Env = append(os.Environ(), helperEnv+"="+kind, "TMPDIR="+tmp)
+	parent.Stderr = os.Stderr
 	out, err := parent.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, parent.Start())
-	line := make([]byte, 512)
-	n, err := out.Read(line)
+	_, err = fmt.Fscan(out, &pid, &dir)
 	require.NoError(t, err)
-	pid, dir := 0, ""
-	_, err = fmt.Sscan(string(line[:n]), &pid, &dir)
-	require.NoError(t, err)
+	t.Cleanup(func() {
+		if alive(pid) {
+			killGroup(pid)
+		}
+	})
 	require.True(t, alive(pid))
 	require.NoError(t, parent.Process.Kill())
 	parent.Wait()
-	require.Eventually(t, func() bool { return !alive(pid) }, 20*time.Second, 5*time.Millisecond)
-	require.DirExists(t, dir)
-	sweep(tmp)
-	require.NoDirExists(t, dir)
+	return pid, dir
 }

@@ -44,11 +44,11 @@ func spawnDB(ctx context.Context, program string, port int) (_ *DB, err error) {
 		return nil, err
 	}
 	data := filepath.Join(dir.path, "data")
-	user, err := initialise(ctx, program, dir, data)
+	as, err := initialise(ctx, program, dir, data)
 	if err != nil {
 		return nil, errors.Join(err, dir.remove())
 	}
-	s, err := startServer(dir, program, append(user, serverArgs(dir.path, data, port)...)...)
+	s, err := startServerAs(as, dir, program, serverArgs(dir.path, data, port)...)
 	if err != nil {
 		return nil, errors.Join(err, dir.remove())
 	}
@@ -61,8 +61,9 @@ func spawnDB(ctx context.Context, program string, port int) (_ *DB, err error) {
 
 func serverArgs(dir, data string, port int) []string {
 	return []string{
+		"--no-defaults", // must be the first: nothing of the machine's own configuration
 		"--datadir=" + data,
-		"--tmpdir=" + data,
+		"--tmpdir=" + tmpOf(dir),
 		"--socket=" + filepath.Join(data, "s.sock"),
 		"--pid-file=" + filepath.Join(data, "pid"),
 		"--init-file=" + filepath.Join(dir, "init.sql"),
@@ -84,42 +85,46 @@ GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;
 CREATE DATABASE IF NOT EXISTS seckill CHARACTER SET utf8mb4;
 `
 
-// initialise makes the data directory and returns the arguments that must come first: no configuration of the
-// machine's own, and, for root, the user that the server changes to, who must be able to write there.
-func initialise(ctx context.Context, program string, dir *tempDir, data string) ([]string, error) {
-	args := []string{"--no-defaults"}
+// initialise makes the data directory and returns the account that the server has to run as: nil for our own, mysql
+// when we are root, as which the server refuses to run.
+func initialise(ctx context.Context, program string, dir *tempDir, data string) (*account, error) {
 	if err := os.WriteFile(filepath.Join(dir.path, "init.sql"), []byte(initSQL), 0o644); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(data, 0o700); err != nil {
+	tmp := tmpOf(dir.path)
+	if err := errors.Join(os.Mkdir(data, 0o700), os.Mkdir(tmp, 0o700)); err != nil {
 		return nil, err
 	}
+	var as *account
 	if os.Geteuid() == 0 {
-		args = append(args, "--user=mysql")
-		if err := giveTo("mysql", dir.path, data); err != nil {
+		var err error
+		if as, err = giveTo("mysql", dir.path, data, tmp); err != nil {
 			return nil, err
 		}
 	}
-	install, extra := program, []string{"--initialize-insecure"}
+	install, args := program, []string{"--no-defaults", "--initialize-insecure"}
 	if filepath.Base(program) == "mariadbd" {
 		script, err := lookPath("apt-get install mariadb-server", "mariadb-install-db", "mysql_install_db")
 		if err != nil {
 			return nil, err
 		}
-		install, extra = script, []string{"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"}
+		install = script
+		args = []string{"--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"}
 	}
-	all := append(append([]string{}, args...), append(extra, "--datadir="+data)...)
-	_, err := run(ctx, install, all...)
-	return args, err
+	return as, run(ctx, as, tmp, install, append(args, "--datadir="+data)...)
 }
 
-// giveTo makes data the user's and lets the user pass through dir.
-func giveTo(name, dir, data string) error {
-	uid, gid, err := userIDs(name)
+// tmpOf is where the server that lives in dir keeps its temporary files. The usual directory may be one that the
+// server's account can't write to.
+func tmpOf(dir string) string { return filepath.Join(dir, "tmp") }
+
+// giveTo makes data and tmp the user's and lets the user pass through dir.
+func giveTo(name, dir, data, tmp string) (*account, error) {
+	as, err := lookupAccount(name)
 	if err != nil {
-		return fmt.Errorf("the server does not run as root, it needs the user %q: %w", name, err)
+		return nil, fmt.Errorf("the server does not run as root, it needs the user %q: %w", name, err)
 	}
-	return errors.Join(os.Chmod(dir, 0o711), os.Chown(data, uid, gid))
+	return as, errors.Join(os.Chmod(dir, 0o711), os.Chown(data, as.uid, as.gid), os.Chown(tmp, as.uid, as.gid))
 }
 
 // ask tells whether our own server answers on the port, by its data directory, and notes what it is.

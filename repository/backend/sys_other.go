@@ -12,7 +12,7 @@ func alive(int) bool { return true }
 
 func lockFile(*os.File) error { return nil }
 
-func procAttr() *syscall.SysProcAttr { return nil }
+func procAttr(*account) *syscall.SysProcAttr { return nil }
 
 func killGroup(pid int) error {
 	p, err := os.FindProcess(pid)

@@ -19,3 +19,11 @@ func lockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK
 
 // killGroup kills the process and whatever it started itself.
 func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
+
+// credential is what a process needs to run as the account; nil for our own.
+func credential(as *account) *syscall.Credential {
+	if as == nil {
+		return nil
+	}
+	return &syscall.Credential{Uid: uint32(as.uid), Gid: uint32(as.gid)}
+}

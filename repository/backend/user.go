@@ -5,15 +5,18 @@ import (
 	"strconv"
 )
 
-// userIDs looks the user up.
-func userIDs(name string) (uid, gid int, err error) {
+// account is a user of this machine.
+type account struct{ uid, gid int }
+
+func lookupAccount(name string) (*account, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
-	if uid, err = strconv.Atoi(u.Uid); err != nil {
-		return 0, 0, err
+	uid, err := strconv.Atoi(u.Uid)
+	if err != nil {
+		return nil, err
 	}
-	gid, err = strconv.Atoi(u.Gid)
-	return uid, gid, err
+	gid, err := strconv.Atoi(u.Gid)
+	return &account{uid, gid}, err
 }
