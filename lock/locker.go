@@ -130,12 +130,13 @@ func (l *locker) wait(ctx context.Context, key string, nearest *Lease) (*Lease, 
 	}
 }
 
-// final says whether an attempt's error ends the waiting. Nodes of a quorum that were slow once may answer the next time.
+// final says whether an attempt's error ends the waiting. Nodes of a quorum that were slow once may answer the next
+// time, and a process that was stopped finds answers too old to use: both are no reason to stop before the wait is spent.
 func (l *locker) final(bounded context.Context, err error) bool {
 	if err == nil || bounded.Err() != nil {
 		return false
 	}
-	return l.o.Wait == 0 || !errors.Is(err, ErrNoQuorum)
+	return l.o.Wait == 0 || !errors.Is(err, ErrNoQuorum) && !errors.Is(err, errNoAnswer)
 }
 
 // grantTo makes the lease of a fresh ownership.
