@@ -214,16 +214,6 @@ var textsEN = map[string]Text{
 		Answer: "It would not: A (token 1) reads 10 and stops, B (token 2) reads 10; A wakes and writes 9 first, which nothing forbids yet, then B writes 9. " +
 			"With the claim first, B's token is in the row before B reads, so A's write either came before that read or is refused.",
 	},
-	"fair": {
-		Fixes: "fenced behind a queue: inside a process the lock is handed from one request to the next, across processes the longest waiting is served first. " +
-			"Whoever waits sends no commands, and nobody is overtaken for ever.",
-		StillBreaks: "It is still one order at a time. A queue must also notice that somebody in it has died, so after a crash " +
-			"the next one waits until the dead one's place lapses.",
-		Question: "Every order takes the same time under the lock. What does the order of waiting change? " +
-			"Run `seckill compare --stages fenced,fair --scenarios multi` and compare p95 and the rate.",
-		Answer: "The slowest waiting, not the sum of the work: with random retries an unlucky request is overtaken again and again. " +
-			"And a hand-off costs no idle time between two holders, while a retry comes some time after the release.",
-	},
 	"get-lock": {
 		Fixes: "The database's own lock, GET_LOCK: no Redis and no TTL. It belongs to a connection; when a process dies, the server closes " +
 			"its connection and frees the lock.",
