@@ -129,8 +129,8 @@ var textsEN = map[string]Text{
 			"A test that looks for oversell alone would call it a success.",
 	},
 	"lua": {
-		Fixes: "The same lock, waiting: it tries again at short random intervals. With enough time it sells exactly the stock in any number of processes, " +
-			"and a release never removes another holder's lock.",
+		Fixes: "The release compares its token and deletes in one script, so that a late holder never removes another's lock; and whoever does not get it tries again " +
+			"at short random intervals. With enough time it sells exactly the stock in any number of processes.",
 		StillBreaks: "The lease ends at its TTL whether the work is done or not: a holder that works longer goes on beside the next one, and both " +
 			"write the number they read. A method that holds the lock and calls another that takes it waits for itself.",
 		Question: "The release is right and the waiting is right. What is left to go wrong? " +
