@@ -30,7 +30,7 @@ var safety = []Law{
 	{Name: "no-foreign-renewal", Text: "Who lost the lock never gives its next holder more time, and never creates a key.",
 		Rows: "L-16, L-29", run: foreignRenewal},
 	{Name: "check-before-others", Text: "The lease is over before its key can lapse, by the holder's own clock, without a message.",
-		run: checkBeforeOthers},
+		Real: true, run: checkBeforeOthers}, // the embedded clock moves in steps
 	{Name: "fence-grows", Text: "Every fresh ownership has a greater fencing token; re-entry has the same.",
 		Rows: "L-45", run: fenceGrows},
 	{Name: "key-safety", Text: "Any text is a key; different keys are different locks.", run: keySafety},
