@@ -59,10 +59,15 @@ func (a *api) placeOnce(c *gin.Context, p placing, key string) error {
 }
 
 // placeAgain places the order, unless an earlier attempt with its key had placed it and died before it could answer.
+// When that order was accepted and then failed, its id is spent: the client is told to try again, and since that is no
+// definite answer the key is free for an order with a new id.
 func (a *api) placeAgain(c *gin.Context, p placing, id service.ID) (service.Order, error) {
 	order, err := a.Vouchers.Order(c.Request.Context(), id, p.user)
-	if errors.Is(err, service.ErrNotFound) {
+	switch {
+	case errors.Is(err, service.ErrNotFound):
 		return a.place(c, p, id)
+	case err == nil && order.Status == service.Failed:
+		return service.Order{}, fmt.Errorf("%w: the first request with this Idempotency-Key failed; try again", service.ErrBusy)
 	}
 	return order, err
 }

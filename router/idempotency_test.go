@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -111,6 +112,27 @@ func TestIdempotencyKey_KeepsDefiniteAnswersOnly(t *testing.T) {
 	some := s.voucher(1) + "/orders"
 	s.doFor(gone, "POST", some, user, "Idempotency-Key: k2").is(http.StatusServiceUnavailable, "busy")
 	s.do("POST", some, "", user, "Idempotency-Key: k2").is(http.StatusCreated, "")
+}
+
+// The first request with a key dies after the admission, and its order ends as failed. The next one hears that it may
+// try again, never that it has an order; then the key makes one.
+func TestIdempotencyKey_TheFirstAttemptDiedAndFailed(t *testing.T) {
+	s := newShop(t, withLife(t))
+	target, user, key := s.voucher(1)+"/orders?stage=gate", "X-User-ID: 7", "Idempotency-Key: k1"
+	s.options.Placer.Holds.On(service.HoldGateAdmitted, 0, 1, func() { panic("crash") })
+	s.do("POST", target, "", user, key).is(http.StatusInternalServerError, "internal")
+
+	store, life := s.options.Placer.Store.(*repository.Store), s.options.Life
+	keeper := &service.Reconciler{Store: store, Gate: life.Gate, Returns: life.Returns, Grace: time.Millisecond}
+	require.Eventually(t, func() bool { found, err := keeper.Stale(t.Context()); return err == nil && len(found) == 1 },
+		10*time.Second, time.Millisecond)
+	s.options.Idempotency.Now = func() time.Time { return time.Now().Add(time.Minute) }
+
+	again := s.do("POST", target, "", user, key).is(http.StatusServiceUnavailable, "busy")
+	require.NotEmpty(t, again.Header.Get("Retry-After"))
+	s.do("POST", target, "", user, key).is(http.StatusCreated, "")
+	again = s.do("POST", target, "", user, key).is(http.StatusCreated, "")
+	require.Equal(t, "true", again.Header.Get(idempotentReplay))
 }
 
 func TestLifeOverHTTP(t *testing.T) {

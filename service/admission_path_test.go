@@ -161,7 +161,9 @@ func TestGate_TheAnswerToCommitIsLost(t *testing.T) {
 		o, err := c.buy(service.PathGate, v, 1)
 		require.NoError(t, err)
 		require.Equal(t, service.Created, s.status(o.ID))
-		found, err := c.rec.Stale(t.Context()) // in flight until somebody looks
+		var found []service.Finding // in flight until somebody looks, once it is as old as the grace
+		require.Eventually(t, func() bool { found, err = c.rec.Stale(t.Context()); return err != nil || len(found) > 0 },
+			10*time.Second, time.Millisecond)
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		c.settled(v, 1)
