@@ -130,7 +130,7 @@ func (c *compareFlags) measure(ctx context.Context, at addresses, stages []servi
 }
 
 // environment asks the engines what they are. The second result is the engine whose claims hold.
-func (c *compareFlags) environment(ctx context.Context, at addresses) (loadtest.Env, string, error) {
+func (e *engineFlags) environment(ctx context.Context, at addresses) (loadtest.Env, string, error) {
 	env := loadtest.Env{Go: runtime.Version(), CPUs: runtime.NumCPU()}
 	store, err := repository.Open(ctx, at.db, repository.Options{})
 	if err != nil {
@@ -147,8 +147,8 @@ func (c *compareFlags) environment(ctx context.Context, at addresses) (loadtest.
 		return env, "", fmt.Errorf("redis does not answer: %w", err)
 	}
 	db := store.Engine()
-	env.Redis = loadtest.Engine{Kind: kindOf(c.redis), Version: named(redisInfo)}
-	env.DB = loadtest.Engine{Kind: kindOf(c.db), Version: named(db)}
+	env.Redis = loadtest.Engine{Kind: kindOf(e.redis), Version: named(redisInfo)}
+	env.DB = loadtest.Engine{Kind: kindOf(e.db), Version: named(db)}
 	return env, service.EngineOf(db.Kind, db.Version), nil
 }
 

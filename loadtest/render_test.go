@@ -17,7 +17,7 @@ func sampleReport() Report {
 	return Report{
 		Env:  Env{Go: "go1.26", CPUs: 2, Redis: Engine{"embedded", "miniredis"}, DB: Engine{"embedded", "SQLite 3"}},
 		Seed: 1, Config: Config{}.Settings(),
-		Rows: []Row{judge(broken, measured(broken, 1, 1, 1, 1)), judge(broken, measured(broken, 0, 1, 1)), notApplicable(na)},
+		Rows: []Row{judge(broken, sampled(measured(broken, 1, 1, 1, 1))), judge(broken, measured(broken, 0, 1, 1)), notApplicable(na)},
 	}
 }
 
@@ -31,11 +31,13 @@ func TestReportShape(t *testing.T) {
 	row := got["rows"].([]any)[0].(map[string]any)
 	require.ElementsMatch(t, strings.Fields(`stage scenario processes repeat users clicks work_ms ttl_ms wait_ms requests
 		accepted rejected errors initial_stock stock_left orders oversold duplicates undersold drift unanswered stuck max_holders
-		foreign_releases status judged rps latency_ms outcome claim as_claimed verdict note commands`), keys(row))
+		foreign_releases status judged rps latency_ms outcome claim as_claimed verdict note commands series`), keys(row))
 	require.ElementsMatch(t, []string{"sold_out", "already_ordered", "busy", "gave_up", "lost"}, keys(row["rejected"]))
 	require.ElementsMatch(t, []string{"accepted", "rejected"}, keys(row["latency_ms"]))
 	require.ElementsMatch(t, []string{"must", "may"}, keys(row["claim"]))
 	require.Equal(t, []any{"oversold", "drift"}, row["outcome"])
+	sample := row["series"].([]any)[0].(map[string]any)
+	require.ElementsMatch(t, strings.Fields("at_ms stock_left orders in_flight accepted rejected errors dropped processes"), keys(sample))
 	ok := got["rows"].([]any)[1].(map[string]any)
 	require.Equal(t, []any{}, ok["outcome"], "an empty list, not null")
 }
@@ -87,4 +89,10 @@ func TestProgressWithoutTerminalIsOneLineARow(t *testing.T) {
 	p.Begin(0, 2, plan)
 	p.End(judge(plan, measured(plan, 0, 1, 1)), 1500*ms)
 	require.Equal(t, "[1/2] s multi: ok (1.5s)\n", text.String())
+}
+
+// sampled gives facts a short series.
+func sampled(f facts) facts {
+	f.series = []Sample{{StockLeft: 2, Processes: []int{0, 0}}, {AtMS: 100, StockLeft: 1, Orders: 3, Accepted: 3, Rejected: 5, Processes: []int{2, 1}}}
+	return f
 }

@@ -97,6 +97,8 @@ type Row struct {
 	Note      string   `json:"note"`
 	// Commands run the row again by hand. A row that was measured by hand has none.
 	Commands Commands `json:"commands,omitzero"`
+	// Series is how the sale went on, sampled about every 100 ms, at most 200 samples. Empty for a row that did not run here.
+	Series []Sample `json:"series,omitempty"`
 }
 
 // Latency of requests that got the unit and of those that were refused; mixing them would let quick refusals hide slow
@@ -150,5 +152,6 @@ func (r *Row) measured(p Plan, f facts, c counted) {
 	if f.duration > 0 {
 		r.RPS = float64(int(10*float64(r.Requests)/f.duration)) / 10
 	}
+	r.Series = f.series
 	r.Latency = Latency{Accepted: f.tally.acceptedIn.percentiles(), Rejected: f.tally.rejectedIn.percentiles()}
 }

@@ -21,13 +21,14 @@ type shop struct {
 	orders []orderRow
 	spans  []Span
 
-	oversell  int  // units sold beyond the stock
-	refuse    bool // every order is answered busy
-	breakDown int  // every n-th order is answered 500
-	dieAfter  int  // server 0 dies with that many orders sold
-	exits     bool // its death is shown to the crew
+	oversell  int           // units sold beyond the stock
+	refuse    bool          // every order is answered busy
+	breakDown int           // every n-th order is answered 500
+	dieAfter  int           // server 0 dies with that many orders sold
+	exits     bool          // its death is shown to the crew
+	slow      time.Duration // how long an order takes at least
 
-	starts atomic.Int64
+	starts, stops atomic.Int64
 }
 
 func (s *shop) Start(_ context.Context, spec Spec) (Crew, error) {
@@ -75,6 +76,7 @@ func (c *shopCrew) Pause(int, time.Duration) error {
 }
 func (c *shopCrew) Stop() {
 	c.stop.Do(func() {
+		c.shop.stops.Add(1)
 		for _, s := range c.servers {
 			s.Close()
 		}
@@ -93,6 +95,9 @@ func (c *shopCrew) handler(i int) http.Handler {
 	})
 	mux.HandleFunc("POST /api/v1/vouchers/77/orders", func(w http.ResponseWriter, r *http.Request) {
 		user, _ := strconv.ParseInt(r.Header.Get("X-User-ID"), 10, 64)
+		if pause(r.Context(), s.slow) != nil {
+			return
+		}
 		status, code := s.sell(user)
 		if i == 0 && s.dieAfter > 0 && s.sold() >= s.dieAfter {
 			if s.exits {

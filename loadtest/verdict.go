@@ -10,6 +10,8 @@ import (
 type facts struct {
 	audit    audit
 	orders   []orderRow
+	spans    []Span
+	series   []Sample
 	tally    *tally
 	stuck    bool
 	probed   bool
