@@ -77,7 +77,7 @@ func newRoot(std stdio) *cobra.Command {
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, err} })
-	root.AddCommand(serveCommand(std), workCommand(std), compareCommand(std), benchCommand(std), reconcileCommand(std), replayCommand(std),
+	root.AddCommand(serveCommand(std), workCommand(std), compareCommand(std), reportCommand(std), benchCommand(std), reconcileCommand(std), replayCommand(std),
 		jobCommand(std), showCommand(std), stagesCommand(),
 		tokenCommand(std), fleetCommand(std), usersCommand(std), kitCommand(std), migrateCommand(std), healthCommand(std), versionCommand(std))
 	return root

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"seckill/loadtest"
-	"seckill/repository"
 	"seckill/service"
 )
 
@@ -24,8 +22,10 @@ type compareFlags struct {
 	stages, scenarios string
 	config            loadtest.Config
 	work, ttl, wait   optional
+	targets           string
 	out               string
 	format            *choice
+	changed           func(flag string) bool
 }
 
 func compareCommand(std stdio) *cobra.Command {
@@ -34,8 +34,11 @@ func compareCommand(std stdio) *cobra.Command {
 		func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), std) })
 	cmd.Long = "compare starts Redis, a database and several servers, lets users click, and judges the orders.\n\n" +
 		"Without --stages and --scenarios it runs the set that tells the main steps apart, in about a minute.\n" +
+		"With --repeat each round runs all rows in an order of its own, and the table shows medians and ranges.\n" +
+		"With --targets it drives lab servers that run already, in the scenarios single and multi.\n" +
 		"Exit code 0: every row is as its stage claims; 1: some row is not."
 	c.bind(cmd.Flags())
+	c.changed = cmd.Flags().Changed
 	return cmd
 }
 
@@ -51,22 +54,27 @@ func (c *compareFlags) bind(f *pflag.FlagSet) {
 	f.Var(&c.work, "work", "how long each order works between its reads and its write; auto: the scenario's preset")
 	f.Var(&c.ttl, "ttl", "TTL of the locks")
 	f.Var(&c.wait, "wait", "how long an order waits for its lock")
-	f.IntVar(&c.config.Repeat, "repeat", 1, "times each row is run")
-	f.Uint64Var(&c.config.Seed, "seed", 1, "seed of the order in which users click; 0: from the clock")
+	f.IntVar(&c.config.Rate, "rate", 0, "requests that begin each second whether or not answers come (open loop); 0: as fast as --workers are")
+	f.DurationVar(&c.config.Warmup, "warmup", 0, "sell a voucher that does not count for so long before each row, but where it would use hold points up")
+	f.IntVar(&c.config.Repeat, "repeat", 1, "times each row is run, in rounds with shuffled rows")
+	f.Uint64Var(&c.config.Seed, "seed", 1, "seed of the order of users, and of rows with --repeat; 0: from the clock")
+	f.StringVar(&c.targets, "targets", "", "base URLs of lab servers to drive in place of own ones, separated by commas")
 	f.StringVar(&c.out, "out", "report", "folder for report files; empty: none")
-	c.format = choiceFlag(f, "format", "table", []string{"table", "json", "markdown", "matrix"},
+	c.format = choiceFlag(f, "format", "table", reportFormats,
 		"what is printed to stdout; matrix: verdicts alone, in Markdown, a column for each scenario")
 }
 
 // run validates everything before it starts anything.
 func (c *compareFlags) run(ctx context.Context, std stdio) (err error) {
+	if err := c.aim(); err != nil {
+		return err
+	}
 	rows, stages, err := picks(c.stages, c.scenarios)
 	if err != nil {
 		return err
 	}
 	c.config.Picks, c.config.Stages = rows, measurable(stages, "")
 	c.config.Work, c.config.TTL, c.config.Wait = c.work.d, c.ttl.d, c.wait.d
-	c.config.Engines = c.again()
 	c.config.Seed = seedOr(c.config.Seed, time.Now())
 	if c.config.Processes < 1 || c.config.Repeat < 1 {
 		return usage("--processes and --repeat must be at least 1")
@@ -74,9 +82,18 @@ func (c *compareFlags) run(ctx context.Context, std stdio) (err error) {
 	if _, err := c.config.Plans(); err != nil {
 		return usage("%w", err)
 	}
+	if len(c.config.Targets) > 0 {
+		return c.compareTargets(ctx, stages, std)
+	}
+	return c.compareOwn(ctx, stages, std)
+}
+
+// compareOwn starts engines and servers.
+func (c *compareFlags) compareOwn(ctx context.Context, stages []service.Stage, std stdio) (err error) {
 	if err := c.engineFlags.validate(); err != nil {
 		return err
 	}
+	c.config.Engines = c.again()
 	nodes := 1
 	if slices.ContainsFunc(stages, func(s service.Stage) bool { return s.Lock == "redlock" }) {
 		nodes = redlockNodes
@@ -86,11 +103,17 @@ func (c *compareFlags) run(ctx context.Context, std stdio) (err error) {
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	report, folder, err := c.measure(ctx, run.addresses, stages, std)
+	env, engine, err := c.environment(ctx, run.addresses)
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	return c.publish(report, folder, std)
+	servers, err := newFleet(run.addresses)
+	if err != nil {
+		return err
+	}
+	defer servers.Close()
+	c.config.Stages = measurable(stages, engine)
+	return c.measure(ctx, servers, env, std)
 }
 
 // interrupted says so in one word instead of what every part made of it.
@@ -101,68 +124,31 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// measure runs the rows on running engines.
-func (c *compareFlags) measure(ctx context.Context, at addresses, stages []service.Stage, std stdio) (
-	r loadtest.Report, folder *loadtest.Folder, err error) {
-	env, engine, err := c.environment(ctx, at)
-	if err != nil {
-		return r, nil, err
-	}
-	c.config.Stages = measurable(stages, engine)
+// measure runs the rows on the fleet and publishes the report.
+func (c *compareFlags) measure(ctx context.Context, servers loadtest.Fleet, env loadtest.Env, std stdio) error {
 	plans, err := c.config.Plans()
 	if err != nil {
-		return r, nil, err
+		return err
 	}
-	fleet, err := newFleet(at)
-	if err != nil {
-		return r, nil, err
-	}
-	defer fleet.Close()
-	runner := loadtest.Runner{Fleet: fleet, Progress: loadtest.NewProgress(std.err, isTerminal(std.err))}
+	runner := loadtest.Runner{Fleet: servers, Progress: loadtest.NewProgress(std.err, isTerminal(std.err))}
+	var folder *loadtest.Folder
+	started := time.Now()
 	if c.out != "" {
-		if folder, err = loadtest.NewFolder(c.out, time.Now()); err != nil {
-			return r, nil, fmt.Errorf("--out: %w", err)
+		if folder, err = loadtest.NewFolder(c.out, started); err != nil {
+			return fmt.Errorf("--out: %w", err)
 		}
 		runner.Results = folder.Results
 	}
 	rows, err := runner.Run(ctx, plans)
-	return loadtest.Report{Env: env, Config: c.config.Settings(), Seed: c.config.Seed, Rows: rows}, folder, err
-}
-
-// environment asks the engines what they are. The second result is the engine whose claims hold.
-func (e *engineFlags) environment(ctx context.Context, at addresses) (loadtest.Env, string, error) {
-	env := loadtest.Env{Go: runtime.Version(), CPUs: runtime.NumCPU()}
-	store, err := repository.Open(ctx, at.db, repository.Options{})
 	if err != nil {
-		return env, "", fmt.Errorf("database: %w", err)
+		return interrupted(ctx, err)
 	}
-	defer func() { _ = store.Close() }()
-	rdb, err := openRedis(at.redis)
-	if err != nil {
-		return env, "", err
-	}
-	defer func() { _ = rdb.Close() }()
-	redisInfo, err := repository.NewRedis(rdb).Engine(ctx)
-	if err != nil {
-		return env, "", fmt.Errorf("redis does not answer: %w", err)
-	}
-	db := store.Engine()
-	env.Redis = loadtest.Engine{Kind: kindOf(e.redis), Version: named(redisInfo)}
-	env.DB = loadtest.Engine{Kind: kindOf(e.db), Version: named(db)}
-	return env, service.EngineOf(db.Kind, db.Version), nil
-}
-
-func named(i repository.EngineInfo) string {
-	if i.Version == "" {
-		return i.Kind
-	}
-	return i.Kind + " " + i.Version
+	return c.publish(c.config.Report(env, started, rows), folder, std)
 }
 
 // publish prints the report and turns its verdict into the exit code.
 func (c *compareFlags) publish(r loadtest.Report, folder *loadtest.Folder, std stdio) error {
-	write := map[string]func(io.Writer) error{"table": r.WriteTable, "json": r.WriteJSON, "markdown": r.WriteMarkdown, "matrix": r.WriteMatrix}
-	if err := write[c.format.value](std.out); err != nil {
+	if err := writeReport(std.out, r, c.format.value); err != nil {
 		return err
 	}
 	if folder != nil {

@@ -44,7 +44,7 @@ func measurable(stages []service.Stage, engine string) []loadtest.Stage {
 		m := loadtest.Stage{
 			Name: s.Name, UserKeyed: s.LockKey == service.KeyUser, LocalLock: s.Lock == "mutex",
 			OneTry: s.Wait == 0, Expires: expires(s.Lock), LongTTL: s.Lock == "reentrant-simple" || s.Lock == "redlock",
-			Claims: map[string]loadtest.Claim{},
+			TTL: s.TTL, Wait: s.Wait, Claims: map[string]loadtest.Claim{},
 		}
 		if s.Lock == "redlock" {
 			m.MaxWorkers = 8

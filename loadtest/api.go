@@ -43,6 +43,7 @@ var errNoServer = errors.New("no server is left")
 type api struct {
 	crew   Crew
 	client *http.Client
+	stage  string // asked for in the probe's order, empty: the servers' own
 }
 
 // live lists the servers that have not ended.
@@ -84,6 +85,20 @@ func (a *api) createVoucher(ctx context.Context, p Plan) (string, error) {
 	return v.ID, err
 }
 
+// share makes sure that all servers sell the same vouchers.
+func (a *api) share(ctx context.Context, voucher string) error {
+	for _, base := range a.crew.URLs() {
+		status, _, err := a.send(ctx, http.MethodGet, base+"/api/v1/vouchers/"+voucher, nil, nil)
+		if err != nil {
+			return err
+		}
+		if status != http.StatusOK {
+			return fmt.Errorf("%s answers %d for a voucher that another server has just created: do they share a database?", base, status)
+		}
+	}
+	return nil
+}
+
 func (a *api) audit(ctx context.Context, voucher string) (audit, error) {
 	var got audit
 	return got, a.get(ctx, "/api/v1/vouchers/"+voucher+"/audit", &got)
@@ -112,6 +127,9 @@ func (a *api) spans(ctx context.Context, voucher string) ([]Span, error) {
 		var got []Span
 		if err := a.call(ctx, http.MethodGet, a.crew.URLs()[i]+"/api/v1/lab/spans?voucher="+voucher, nil, &got); err != nil {
 			return nil, err
+		}
+		for k := range got {
+			got[k].Process = fmt.Sprintf("p%d", i+1) // servers that run elsewhere may all have the same name
 		}
 		all = append(all, got...)
 	}
@@ -165,7 +183,7 @@ func (a *api) order(ctx context.Context, voucher string, user int64) answer {
 	if err != nil {
 		return unknown
 	}
-	status, body, err := a.send(ctx, http.MethodPost, orderURL(base, voucher)+"?click=probe", nil, userHeader(user))
+	status, body, err := a.send(ctx, http.MethodPost, orderURL(base, voucher)+"?click=probe"+stageQuery(a.stage), nil, userHeader(user))
 	if err != nil {
 		return unknown
 	}

@@ -13,21 +13,28 @@ import (
 // graceTime is how much longer than the lock's wait and the work a client waits for its answer.
 const graceTime = 30 * time.Second
 
-// bounded paces an attack that sends n requests as fast as its workers get free, and ends early when ctx does.
-type bounded struct {
-	ctx context.Context
-	n   int
+// closedLoop paces an attack that sends as fast as its workers get free, and ends when the clicks or ctx do.
+type closedLoop struct {
+	ctx    context.Context
+	clicks *targeter
 }
 
-func (b bounded) Pace(_ time.Duration, hits uint64) (time.Duration, bool) {
-	return 0, hits >= uint64(b.n) || b.ctx.Err() != nil
+// Pace implements vegeta.Pacer.
+func (c closedLoop) Pace(time.Duration, uint64) (time.Duration, bool) {
+	stop := c.clicks.waiting() == 0 || c.ctx.Err() != nil
+	if !stop {
+		c.clicks.reserve()
+	}
+	return 0, stop
 }
 
-func (b bounded) Rate(time.Duration) float64 { return 0 }
+// Rate implements vegeta.Pacer.
+func (c closedLoop) Rate(time.Duration) float64 { return 0 }
 
-// attack sends every click of the plan once, calls each with every result as it comes, and returns how long it took.
-// It ends when all clicks are answered, cut off or timed out, or soon after ctx ends.
-func attack(ctx context.Context, p Plan, t *targeter, each func(*vegeta.Result)) time.Duration {
+// attack sends every click of the plan once, calls each with every result as it comes, and returns how long it took. It
+// ends when all clicks are answered, cut off or timed out, or soon after ctx ends. With a rate, dropped is called for each
+// click that could not be sent in time.
+func attack(ctx context.Context, p Plan, t *targeter, each func(*vegeta.Result), dropped func()) time.Duration {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	client := newClient(ctx, p.Workers, max(p.Wait, 0)+p.Work+graceTime)
@@ -36,9 +43,17 @@ func attack(ctx context.Context, p Plan, t *targeter, each func(*vegeta.Result))
 	attacker := vegeta.NewAttacker(vegeta.Client(client), vegeta.Workers(workers), vegeta.MaxWorkers(workers))
 	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
 
+	var pacer vegeta.Pacer = closedLoop{ctx, t}
+	answered := func() {}
+	if p.Rate > 0 {
+		open := &openLoop{
+			ctx: ctx, pacer: vegeta.ConstantPacer{Freq: p.Rate, Per: time.Second}, workers: p.Workers, clicks: t, dropped: dropped,
+		}
+		pacer, answered = open, open.free
+	}
 	began := time.Now()
-	pacer := bounded{ctx, len(t.left)}
 	for r := range attacker.Attack(t.next, pacer, 0, "") {
+		answered()
 		each(r)
 	}
 	return time.Since(began)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strconv"
 	"sync"
 
@@ -36,32 +37,69 @@ func clickPlan(p Plan) []click {
 // probeUser is a user that no plan contains.
 func probeUser(p Plan) int64 { return int64(p.Users) + 1 }
 
-// targeter hands the clicks out in order, each once. The process of a click is decided when it is handed out: a
-// server that has died is passed over, as a load balancer would.
+// targeter hands the clicks out in order, each once. The pacer decides which are sent: it reserves or drops the next one
+// that waits, and a worker then takes the first that is reserved. The process of a click is decided when it is handed
+// out: a server that has died is passed over, as a load balancer would.
 type targeter struct {
 	voucher string
 	urls    []string
 	dead    func(process int) bool
+	stage   string         // asked for in each request, empty: the servers' own
+	again   func() []click // more clicks when all were handed out; nil: there are no more
 
-	mu   sync.Mutex
-	left []click
+	mu       sync.Mutex
+	left     []click
+	reserved int // of left, from the front
+}
+
+// waiting is how many clicks are neither reserved nor handed out.
+func (t *targeter) waiting() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.reserved == len(t.left) && t.again != nil {
+		t.left = append(t.left, t.again()...)
+	}
+	return len(t.left) - t.reserved
+}
+
+func (t *targeter) reserve() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reserved++
+}
+
+// drop takes away the next click that waits.
+func (t *targeter) drop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	copy(t.left[1:t.reserved+1], t.left[:t.reserved])
+	t.left = t.left[1:]
 }
 
 func (t *targeter) next(tgt *vegeta.Target) error {
 	t.mu.Lock()
-	if len(t.left) == 0 {
+	if t.reserved == 0 {
 		t.mu.Unlock()
 		return vegeta.ErrNoTargets
 	}
 	c := t.left[0]
 	t.left = t.left[1:]
+	t.reserved--
 	t.mu.Unlock()
 	*tgt = vegeta.Target{
 		Method: http.MethodPost,
-		URL:    orderURL(t.urls[t.route(c.process)], t.voucher) + "?click=" + c.id(),
+		URL:    orderURL(t.urls[t.route(c.process)], t.voucher) + "?click=" + c.id() + stageQuery(t.stage),
 		Header: userHeader(c.user),
 	}
 	return nil
+}
+
+// stageQuery asks a lab server for a stage.
+func stageQuery(stage string) string {
+	if stage == "" {
+		return ""
+	}
+	return "&stage=" + url.QueryEscape(stage)
 }
 
 func (t *targeter) route(process int) int {

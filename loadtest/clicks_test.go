@@ -43,7 +43,8 @@ func TestTargeterPassesTheDeadOver(t *testing.T) {
 	dead := map[int]bool{}
 	next := &targeter{
 		voucher: "5", urls: []string{"http://a", "http://b"}, dead: func(i int) bool { return dead[i] },
-		left: []click{{user: 1, process: 0}, {user: 1, n: 1, process: 1}, {user: 2, process: 0}},
+		left:     []click{{user: 1, process: 0}, {user: 1, n: 1, process: 1}, {user: 2, process: 0}},
+		reserved: 3,
 	}
 	var tgt vegeta.Target
 	require.NoError(t, next.next(&tgt))

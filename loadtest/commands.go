@@ -18,9 +18,33 @@ type Commands struct {
 // firstPort is where `seckill fleet` puts its first server.
 const firstPort = 8081
 
-// Commands run the plan's row. vegeta is given the row's number of workers, which makes its load the row's own; k6
-// lets all users of the row arrive within a second.
+// Commands run the plan's row. vegeta is given the row's number of workers and its rate, which makes its load the row's
+// own; k6 opens the load, and lets all users of a row without a rate arrive within a second. Servers that run elsewhere
+// are there already.
 func (p Plan) Commands() Commands {
+	c := Commands{Servers: p.serversCommand()}
+	targets, stage := p.Targets, ""
+	if len(targets) > 0 {
+		c.Servers, stage = "", " --stage="+p.Stage.Name
+	}
+	for i := len(targets); i < p.Processes; i++ {
+		targets = append(targets, fmt.Sprintf("http://127.0.0.1:%d", firstPort+i))
+	}
+	shape, perSecond := "burst", p.Users
+	if p.Clicks > 1 {
+		shape = "duplicates"
+	}
+	if p.Rate > 0 {
+		perSecond = max(1, p.Rate/p.Clicks) // of users, each of whom clicks so often
+	}
+	c.Users = fmt.Sprintf("go run . users --count=%d --clicks=%d --stock=%d --target=%s%s --out=kit",
+		p.Users, p.Clicks, p.Stock, strings.Join(targets, ","), stage)
+	c.Vegeta = fmt.Sprintf("WORKERS=%d loadtest/vegeta/attack.sh kit %d", p.Workers, p.Rate)
+	c.K6 = fmt.Sprintf(`k6 run -e KIT="$PWD/kit" -e SCENARIO=%s -e RATE=%d loadtest/k6/orders.js`, shape, perSecond)
+	return c
+}
+
+func (p Plan) serversCommand() string {
 	servers := []string{"go run . fleet", fmt.Sprintf("--processes=%d", p.Processes), "--stage=" + p.Stage.Name}
 	for _, o := range []struct {
 		flag  string
@@ -37,21 +61,5 @@ func (p Plan) Commands() Commands {
 	for _, h := range p.Holds {
 		servers = append(servers, "--hold="+h)
 	}
-	servers = append(servers, p.Engines...)
-
-	var targets []string
-	for i := range p.Processes {
-		targets = append(targets, fmt.Sprintf("http://127.0.0.1:%d", firstPort+i))
-	}
-	shape := "burst"
-	if p.Clicks > 1 {
-		shape = "duplicates"
-	}
-	return Commands{
-		Servers: strings.Join(servers, " "),
-		Users: fmt.Sprintf("go run . users --count=%d --clicks=%d --stock=%d --target=%s --out=kit",
-			p.Users, p.Clicks, p.Stock, strings.Join(targets, ",")),
-		Vegeta: fmt.Sprintf("WORKERS=%d loadtest/vegeta/attack.sh kit 0", p.Workers),
-		K6:     fmt.Sprintf(`k6 run -e KIT="$PWD/kit" -e SCENARIO=%s -e RATE=%d loadtest/k6/orders.js`, shape, p.Users),
-	}
+	return strings.Join(append(servers, p.Engines...), " ")
 }

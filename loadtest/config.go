@@ -18,6 +18,8 @@ const (
 	maxClicks    = 100
 	maxWorkers   = 10_000
 	maxRepeat    = 1000
+	maxRate      = 1_000_000
+	maxWarmup    = 10 * time.Minute
 )
 
 // Config says what a comparison runs. Zero numbers mean the scenario's preset.
@@ -32,10 +34,20 @@ type Config struct {
 	Stock, Users, Clicks, Workers int
 	// Work, TTL and Wait override the scenario's preset; nil: as preset.
 	Work, TTL, Wait *time.Duration
-	// Repeat runs each row that many times. Default 1.
+	// Repeat runs each row that many times, in rounds: each round runs every row once, in an order of its own. Default 1,
+	// which runs the rows in the order of the report.
 	Repeat int
-	// Seed orders the users. The same seed gives the same order.
+	// Rate makes the load open: so many requests begin every second, whether those before are answered or not, and one
+	// whose turn comes while all Workers wait is dropped. 0: closed, each worker sends when it is free.
+	Rate int
+	// Warmup is how long each row first sells a voucher that does not count. Default 0: not at all. Rows with hold points
+	// are never warmed up, because that would use the hold points up.
+	Warmup time.Duration
+	// Seed orders the users, and the rows of repeated rounds. The same seed gives the same order.
 	Seed uint64
+	// Targets are base URLs of lab servers that run elsewhere and share a database: they are driven in place of servers of
+	// our own, and their settings are theirs, so that only the scenarios single and multi can be run. Default: none.
+	Targets []string
 	// Engines are the flags that start or name Redis and the database, for the commands in the report that run a row
 	// again. Default: none, which means the embedded ones.
 	Engines []string
@@ -47,6 +59,9 @@ func bad(format string, args ...any) error {
 
 // validate fills the defaults in and refuses what can't be run.
 func (c *Config) validate() error {
+	if len(c.Targets) > 0 {
+		c.Processes = len(c.Targets)
+	}
 	if c.Processes == 0 {
 		c.Processes = 2
 	}
@@ -62,6 +77,7 @@ func (c *Config) validate() error {
 	}{
 		{"processes", c.Processes, 1, maxProcesses}, {"repeat", c.Repeat, 1, maxRepeat}, {"stock", c.Stock, 0, maxUsers},
 		{"users", c.Users, 0, maxUsers}, {"clicks", c.Clicks, 0, maxClicks}, {"workers", c.Workers, 0, maxWorkers},
+		{"rate", c.Rate, 0, maxRate},
 	} {
 		if n.value < n.lo || n.value > n.hi {
 			return bad("%s is %d, allowed are %d to %d", n.name, n.value, max(n.lo, 1), n.hi)
@@ -76,93 +92,14 @@ func (c *Config) validateTimes() error {
 			return bad("%s is %v, allowed are 0s to 1h", name, *d)
 		}
 	}
+	if c.Warmup < 0 || c.Warmup > maxWarmup {
+		return bad("warmup is %v, allowed are 0s to %v", c.Warmup, maxWarmup)
+	}
 	// The bound is the lock package's: below it no renewal could ever arrive in time.
 	if c.TTL != nil && (*c.TTL < 10*ms || *c.TTL > time.Hour) {
 		return bad("ttl is %v, allowed are 10ms to 1h", *c.TTL)
 	}
 	return nil
-}
-
-// Plan is everything that is decided about a row before it runs.
-type Plan struct {
-	Stage     Stage
-	Scenario  Scenario
-	Claim     Claim
-	Processes int
-	Load
-	Repeat  int // 1 for the first
-	Seed    uint64
-	Engines []string // as in Config
-}
-
-// Plans validates the configuration and lists the rows in the order of the report.
-func (c Config) Plans() ([]Plan, error) {
-	if err := c.validate(); err != nil {
-		return nil, err
-	}
-	var plans []Plan
-	for _, p := range c.Picks {
-		stage, err := c.stage(p.Stage)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range p.Scenarios {
-			scenario, err := scenarioByName(name)
-			if err != nil {
-				return nil, err
-			}
-			if scenario.Processes == 0 && c.Processes < 2 {
-				return nil, bad("scenario %s needs at least 2 processes", name)
-			}
-			for r := 1; r <= c.Repeat; r++ {
-				plans = append(plans, c.plan(stage, scenario, r))
-			}
-		}
-	}
-	return plans, nil
-}
-
-func (c Config) plan(stage Stage, scenario Scenario, repeat int) Plan {
-	p := Plan{
-		Stage: stage, Scenario: scenario, Claim: stage.Claims[scenario.Name], Processes: scenario.Processes,
-		Load: scenario.Load, Repeat: repeat, Seed: c.Seed + uint64(repeat) - 1, Engines: c.Engines,
-	}
-	if p.Processes == 0 {
-		p.Processes = c.Processes
-	}
-	if stage.LongTTL && scenario.LongTTL != nil {
-		p.Load = *scenario.LongTTL
-	}
-	if stage.UserKeyed && scenario.UserKeyedWorkers > 0 {
-		p.Workers = scenario.UserKeyedWorkers
-	}
-	if stage.MaxWorkers > 0 {
-		p.Workers = min(p.Workers, stage.MaxWorkers)
-	}
-	c.override(&p.Load)
-	if !stage.Expires {
-		p.TTL = 0
-	}
-	if stage.OneTry && c.Wait == nil {
-		p.Wait = 0
-	}
-	return p
-}
-
-func (c Config) override(l *Load) {
-	for _, n := range []struct {
-		asked int
-		to    *int
-	}{{c.Stock, &l.Stock}, {c.Users, &l.Users}, {c.Clicks, &l.Clicks}, {c.Workers, &l.Workers}} {
-		if n.asked > 0 {
-			*n.to = n.asked
-		}
-	}
-	for _, d := range []struct{ asked, to *time.Duration }{{c.Work, &l.Work}, {c.TTL, &l.TTL}, {c.Wait, &l.Wait}} {
-		if d.asked != nil {
-			*d.to = *d.asked
-		}
-	}
 }
 
 func (c Config) stage(name string) (Stage, error) {

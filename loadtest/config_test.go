@@ -63,6 +63,9 @@ func TestConfigRefusals(t *testing.T) {
 		`no stage "nope"`:        {Picks: []Pick{{"nope", []string{"single"}}}},
 		`no scenario "sunshine"`: {Picks: []Pick{{"none", []string{"sunshine"}}}},
 		"at least 2 processes":   {Processes: 1, Picks: []Pick{{"none", []string{"multi"}}}},
+		"rate is -1":             {Rate: -1}, "rate is 1000001": {Rate: 1_000_001}, "warmup is -1s": {Warmup: -time.Second}, "warmup is 11m0s": {Warmup: 11 * time.Minute},
+		"scenario slow needs servers that compare starts": {Targets: []string{"http://a", "http://b"}, Picks: []Pick{{"none", []string{"slow"}}}},
+		"needs at least 2 processes":                      {Targets: []string{"http://a"}, Picks: []Pick{{"none", []string{"multi"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.Stages = twoStages()
@@ -71,6 +74,69 @@ func TestConfigRefusals(t *testing.T) {
 			require.ErrorContains(t, err, name)
 		})
 	}
+}
+
+// Repeats run in rounds: each round has every row once, in the seed's order. The same seed gives the same rows in the same
+// order, and each of them the same requests.
+func TestSeedDecidesTheOrderOfRepeats(t *testing.T) {
+	c := Config{Stages: twoStages(), Picks: []Pick{{"none", []string{"single", "multi", "slow"}}, {"user-lock", []string{"single", "multi"}}}, Repeat: 6, Seed: 3}
+	first, err := c.Plans()
+	require.NoError(t, err)
+	again, err := c.Plans()
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	require.Len(t, first, 30)
+	orders := map[string]bool{}
+	for round := range 6 {
+		seen, order := map[[2]string]bool{}, ""
+		for i, p := range first[5*round : 5*round+5] {
+			require.Equal(t, round+1, p.Repeat)
+			require.Equal(t, 5*round+i+1, p.Order)
+			require.Equal(t, uint64(3+round), p.Seed)
+			require.Equal(t, clickPlan(p), clickPlan(again[5*round+i]))
+			seen[[2]string{p.Stage.Name, p.Scenario.Name}] = true
+			order += p.Stage.Name + p.Scenario.Name + " "
+		}
+		require.Len(t, seen, 5)
+		orders[order] = true
+	}
+	require.Greater(t, len(orders), 1, "six rounds in the same order")
+
+	c.Seed = 4
+	other, err := c.Plans()
+	require.NoError(t, err)
+	require.NotEqual(t, order(first), order(other))
+	c.Repeat = 1
+	plain, err := c.Plans()
+	require.NoError(t, err)
+	require.Equal(t, []string{"none single", "none multi", "none slow", "user-lock single", "user-lock multi"}, order(plain))
+}
+
+func order(plans []Plan) (names []string) {
+	for _, p := range plans {
+		names = append(names, p.Stage.Name+" "+p.Scenario.Name)
+	}
+	return names
+}
+
+func TestTargetsKeepTheirOwnSettings(t *testing.T) {
+	stages := []Stage{{Name: "lua", Expires: true, TTL: time.Minute, Wait: 4 * time.Second}}
+	c := Config{Stages: stages, Targets: []string{"http://a", "http://b"}, Picks: []Pick{{"lua", []string{"single", "multi"}}}, Warmup: time.Second}
+	plans, err := c.Plans()
+	require.NoError(t, err)
+	require.Equal(t, []string{"http://a"}, plans[0].Targets)
+	require.Equal(t, 2, plans[1].Processes)
+	require.Equal(t, []time.Duration{0, time.Minute, 4 * time.Second}, []time.Duration{plans[1].Work, plans[1].TTL, plans[1].Wait})
+	require.Equal(t, time.Second, plans[1].Warmup)
+	commands := plans[1].Commands()
+	require.Empty(t, commands.Servers)
+	require.Contains(t, commands.Users, "--target=http://a,http://b --stage=lua")
+}
+
+func TestRowsWithHoldPointsAreNotWarmedUp(t *testing.T) {
+	c := Config{Warmup: time.Second}
+	require.Zero(t, plan(t, c, "none", "crash").Warmup)
+	require.Equal(t, time.Second, plan(t, c, "none", "slow").Warmup)
 }
 
 func TestDefaultSetNamesScenarios(t *testing.T) {

@@ -176,6 +176,7 @@ func TestK6RowIsARowOfCompare(t *testing.T) {
 	require.Equal(t, 200.0, row.RPS)
 	require.Equal(t, Percentiles{P50: 2, P95: 3, P99: 4, Max: 5}, row.Latency.Accepted)
 	require.Contains(t, row.Note, "3 arrivals dropped", "S-69")
+	require.Equal(t, 6, row.Dropped, "requests: each of the three would have clicked twice")
 	var text string
 	require.NoError(t, l.call(&text, "text", row))
 	require.Contains(t, text, "rejected  293   sold_out 293")

@@ -76,7 +76,7 @@ func (k Kit) judge(f facts) Row {
 	r := newRow(p)
 	r.Commands = Commands{}
 	r.measured(p, f, c)
-	r.Judged = without(judged(p), func(o string) bool { return o == Unanswered || o == Stuck || o == ForeignRelease })
+	r.Judged = without(judged(p, f), func(o string) bool { return o == Unanswered || o == Stuck || o == ForeignRelease })
 	r.Outcome = outcomes(p, f, c)
 	r.Note = note(p, f)
 	if reason := k.invalid(p, f); reason != "" {

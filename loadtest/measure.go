@@ -28,9 +28,17 @@ func (r *Runner) measure(ctx context.Context, p Plan, attempt int) (facts, error
 	defer crew.Stop()
 	client := newClient(ctx, 4, graceTime+max(p.Wait, 0)+p.Work)
 	defer client.CloseIdleConnections()
-	m.api = &api{crew: crew, client: client}
+	m.api = &api{crew: crew, client: client, stage: p.askedStage()}
+	if err := m.warmUp(ctx); err != nil {
+		return facts{}, err
+	}
 	if m.voucher, err = m.api.createVoucher(ctx, p); err != nil {
 		return facts{}, fmt.Errorf("no voucher: %w", err)
+	}
+	if len(p.Targets) > 0 {
+		if err := m.api.share(ctx, m.voucher); err != nil {
+			return facts{}, err
+		}
 	}
 	if err := m.run(ctx); err != nil {
 		return facts{}, err
@@ -51,6 +59,19 @@ func (p Plan) spec() Spec {
 		Stage: p.Stage.Name, Processes: p.Processes, Work: p.Work, TTL: p.TTL, Wait: p.Wait,
 		Nested: p.Scenario.Nested, Holds: p.Holds,
 	}
+}
+
+// askedStage is the stage that each request asks for: servers of our own run no other one.
+func (p Plan) askedStage() string {
+	if len(p.Targets) == 0 {
+		return ""
+	}
+	return p.Stage.Name
+}
+
+func (m *measurement) targeter(voucher string) *targeter {
+	crew := m.api.crew
+	return &targeter{voucher: voucher, urls: crew.URLs(), dead: crew.Dead, stage: m.api.stage}
 }
 
 func (m *measurement) tell(phase string, s *Sample) {
@@ -84,8 +105,7 @@ func (m *measurement) run(ctx context.Context) error {
 
 // load lets all users click.
 func (m *measurement) load(ctx context.Context, count *counter) error {
-	urls := m.api.crew.URLs()
-	processes, err := hosts(urls)
+	processes, err := hosts(m.api.crew.URLs())
 	if err != nil {
 		return err
 	}
@@ -93,7 +113,8 @@ func (m *measurement) load(ctx context.Context, count *counter) error {
 	if err != nil {
 		return err
 	}
-	t := &targeter{voucher: m.voucher, urls: urls, dead: m.api.crew.Dead, left: clickPlan(m.plan)}
+	t := m.targeter(m.voucher)
+	t.left = clickPlan(m.plan)
 	took := attack(ctx, m.plan, t, func(res *vegeta.Result) {
 		o, readErr := readResult(res, processes)
 		if readErr != nil {
@@ -105,7 +126,8 @@ func (m *measurement) load(ctx context.Context, count *counter) error {
 		if keepErr := keep(res); keepErr != nil && err == nil {
 			err = keepErr
 		}
-	})
+	}, count.drop)
+	m.facts.dropped = count.read().Dropped
 	m.facts.duration = took.Seconds()
 	if closeErr := closeResults(); err == nil {
 		err = closeErr
@@ -149,7 +171,9 @@ func (m *measurement) gather(ctx context.Context) error {
 	if f.orders, err = m.api.orders(ctx, m.voucher); err != nil {
 		return err
 	}
-	f.holders, f.foreign = maxHolders(f.spans), foreignReleases(f.spans, m.plan.Stage.LocalLock, stoppedProcess(m.plan))
+	if m.plan.oneClock() {
+		f.holders, f.foreign = maxHolders(f.spans), foreignReleases(f.spans, m.plan.Stage.LocalLock, stoppedProcess(m.plan))
+	}
 	if f.audit.StockLeft > 0 {
 		f.probed = true
 		f.stuck, err = m.api.stuck(ctx, m.plan, m.voucher, f.spans)

@@ -27,11 +27,12 @@ func TestReportShape(t *testing.T) {
 	require.NoError(t, sampleReport().WriteJSON(&text))
 	var got map[string]any
 	require.NoError(t, json.Unmarshal([]byte(text.String()), &got))
-	require.ElementsMatch(t, []string{"env", "config", "seed", "rows"}, keys(got))
+	require.ElementsMatch(t, []string{"env", "config", "seed", "rows", "summary"}, keys(got))
 	row := got["rows"].([]any)[0].(map[string]any)
 	require.ElementsMatch(t, strings.Fields(`stage scenario processes repeat users clicks work_ms ttl_ms wait_ms requests
 		accepted rejected errors initial_stock stock_left orders oversold duplicates undersold drift unanswered stuck max_holders
-		foreign_releases status judged rps latency_ms outcome claim as_claimed verdict note commands series`), keys(row))
+		foreign_releases status judged rps latency_ms outcome claim as_claimed verdict note commands series
+		order dropped latency_histogram`), keys(row))
 	require.ElementsMatch(t, []string{"sold_out", "already_ordered", "busy", "gave_up", "lost"}, keys(row["rejected"]))
 	require.ElementsMatch(t, []string{"accepted", "rejected"}, keys(row["latency_ms"]))
 	require.ElementsMatch(t, []string{"must", "may"}, keys(row["claim"]))

@@ -1,74 +1,30 @@
 package loadtest
 
-import "time"
-
-// Report is the result of a comparison; its JSON form is the machine-readable report.
-type Report struct {
-	Env    Env      `json:"env"`
-	Config Settings `json:"config"`
-	Seed   uint64   `json:"seed"`
-	Rows   []Row    `json:"rows"`
-}
-
-// Env is what the comparison ran on.
-type Env struct {
-	Go    string `json:"go"`
-	CPUs  int    `json:"cpus"`
-	Redis Engine `json:"redis"`
-	DB    Engine `json:"db"`
-}
-
-// Engine is one backend.
-type Engine struct {
-	Kind    string `json:"kind"`    // embedded, spawn or address
-	Version string `json:"version"` // name and version of what answered
-}
-
-// Settings is the configuration as it was asked for; 0 and "auto" stand for the scenario's preset.
-type Settings struct {
-	Processes int    `json:"processes"`
-	Stock     int    `json:"stock"`
-	Users     int    `json:"users"`
-	Clicks    int    `json:"clicks"`
-	Workers   int    `json:"workers"`
-	Work      string `json:"work"`
-	TTL       string `json:"ttl"`
-	Wait      string `json:"wait"`
-	Repeat    int    `json:"repeat"`
-}
-
-// Settings describes the configuration for the report.
-func (c Config) Settings() Settings {
-	text := func(d *time.Duration) string {
-		if d == nil {
-			return "auto"
-		}
-		return d.String()
-	}
-	return Settings{
-		Processes: c.Processes, Stock: c.Stock, Users: c.Users, Clicks: c.Clicks, Workers: c.Workers,
-		Work: text(c.Work), TTL: text(c.TTL), Wait: text(c.Wait), Repeat: c.Repeat,
-	}
-}
-
 // Row is one stage in one scenario.
 type Row struct {
 	Stage     string `json:"stage"`
 	Scenario  string `json:"scenario"`
 	Processes int    `json:"processes"`
 	Repeat    int    `json:"repeat"`
+	// Order is the row's turn among all rows of the run, from 1.
+	Order int `json:"order"`
 
 	Users  int     `json:"users"`
 	Clicks int     `json:"clicks"`
 	WorkMS float64 `json:"work_ms"`
 	TTLMS  float64 `json:"ttl_ms"`
 	WaitMS float64 `json:"wait_ms"`
+	// Rate of an open load in requests a second, 0 for a closed one, and how long the servers were warmed up.
+	Rate     int     `json:"rate,omitempty"`
+	WarmupMS float64 `json:"warmup_ms,omitempty"`
 
 	Requests int      `json:"requests"`
 	Accepted int      `json:"accepted"`
 	Rejected Rejected `json:"rejected"`
 	// Errors are answers that no business rule gives, and requests without an answer from a process that was to live.
 	Errors int `json:"errors"`
+	// Dropped requests of an open load could not be sent in time, because all workers were waiting for answers.
+	Dropped int `json:"dropped"`
 
 	InitialStock int `json:"initial_stock"`
 	StockLeft    int `json:"stock_left"`
@@ -88,6 +44,8 @@ type Row struct {
 
 	RPS     float64 `json:"rps"`
 	Latency Latency `json:"latency_ms"`
+	// Histogram of the same latencies; absent where they were not measured.
+	Histogram Histogram `json:"latency_histogram,omitzero"`
 
 	// Outcome is empty for ok.
 	Outcome   []string `json:"outcome"`
@@ -108,6 +66,15 @@ type Latency struct {
 	Rejected Percentiles `json:"rejected"`
 }
 
+// Histogram is the distribution of latencies. Buckets without an entry are left out.
+type Histogram struct {
+	Accepted []Bucket `json:"accepted"`
+	Rejected []Bucket `json:"rejected"`
+}
+
+// IsZero tells that nothing was measured.
+func (h Histogram) IsZero() bool { return len(h.Accepted)+len(h.Rejected) == 0 }
+
 // AsClaimed tells whether every row is as its stage claims.
 func (r Report) AsClaimed() bool {
 	for _, row := range r.Rows {
@@ -122,8 +89,8 @@ func newRow(p Plan) Row {
 	claim := p.Claim
 	claim.Must, claim.May = list(claim.Must), list(claim.May)
 	return Row{
-		Stage: p.Stage.Name, Scenario: p.Scenario.Name, Processes: p.Processes, Repeat: p.Repeat,
-		Users: p.Users, Clicks: p.Clicks, InitialStock: p.Stock,
+		Stage: p.Stage.Name, Scenario: p.Scenario.Name, Processes: p.Processes, Repeat: p.Repeat, Order: p.Order,
+		Rate: p.Rate, WarmupMS: milliseconds(p.Warmup), Users: p.Users, Clicks: p.Clicks, InitialStock: p.Stock,
 		WorkMS: milliseconds(p.Work), TTLMS: milliseconds(p.TTL), WaitMS: milliseconds(p.Wait),
 		Claim: claim, Judged: []string{}, Outcome: []string{}, Commands: p.Commands(),
 	}
@@ -152,6 +119,7 @@ func (r *Row) measured(p Plan, f facts, c counted) {
 	if f.duration > 0 {
 		r.RPS = float64(int(10*float64(r.Requests)/f.duration)) / 10
 	}
-	r.Series = f.series
+	r.Series, r.Dropped = f.series, f.dropped
+	r.Histogram = Histogram{Accepted: f.tally.acceptedIn.histogram(), Rejected: f.tally.rejectedIn.histogram()}
 	r.Latency = Latency{Accepted: f.tally.acceptedIn.percentiles(), Rejected: f.tally.rejectedIn.percentiles()}
 }

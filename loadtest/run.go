@@ -88,8 +88,8 @@ func (r *Runner) One(ctx context.Context, p Plan) (Result, error) {
 }
 
 func addNote(note, more string) string {
-	if note == "" {
-		return more
+	if note == "" || more == "" {
+		return note + more
 	}
 	return note + "; " + more
 }

@@ -35,6 +35,7 @@ type Sample struct {
 // Phases of a row that runs, in order.
 const (
 	PhaseStarting = "starting" // the servers start
+	PhaseWarmup   = "warmup"   // a sale that does not count, where one was asked for
 	PhaseRunning  = "running"  // users click; samples come
 	PhaseDraining = "draining" // orders in flight are waited for and all orders counted; one last sample comes
 )

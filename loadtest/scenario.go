@@ -43,6 +43,9 @@ func (s Scenario) Kills() bool { return s.holds("=kill") }
 // Stops tells whether the scenario plans to stop the first process for a while.
 func (s Scenario) Stops() bool { return s.holds("=stop") }
 
+// plain tells whether the scenario asks nothing of its servers but their number, so that any servers will do.
+func (s Scenario) plain() bool { return s.Name == "single" || s.Name == "multi" }
+
 func (s Scenario) holds(action string) bool {
 	for _, h := range s.Holds {
 		if strings.Contains(h, action) {

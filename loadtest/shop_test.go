@@ -28,7 +28,12 @@ type shop struct {
 	exits     bool          // its death is shown to the crew
 	slow      time.Duration // how long an order takes at least
 
-	starts, stops atomic.Int64
+	starts, stops, vouchers atomic.Int64
+
+	stage   string // every order has to ask for it
+	strange bool   // server 1 does not know the vouchers of server 0
+	noLab   bool   // its servers are not in lab mode
+	knows   string // the one stage it knows
 }
 
 func (s *shop) Start(_ context.Context, spec Spec) (Crew, error) {
@@ -89,12 +94,19 @@ func (c *shopCrew) handler(i int) http.Handler {
 	mux.HandleFunc("POST /api/v1/vouchers", func(w http.ResponseWriter, r *http.Request) {
 		var v struct{ Stock int }
 		_ = json.NewDecoder(r.Body).Decode(&v)
-		s.stock = v.Stock
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.vouchers.Add(1)
+		s.stock, s.orders, s.spans = v.Stock, nil, nil
 		w.WriteHeader(http.StatusCreated)
 		_, _ = fmt.Fprint(w, `{"id":"77"}`)
 	})
 	mux.HandleFunc("POST /api/v1/vouchers/77/orders", func(w http.ResponseWriter, r *http.Request) {
 		user, _ := strconv.ParseInt(r.Header.Get("X-User-ID"), 10, 64)
+		if s.stage != "" && r.URL.Query().Get("stage") != s.stage {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
 		if pause(r.Context(), s.slow) != nil {
 			return
 		}
@@ -129,6 +141,15 @@ func (c *shopCrew) handler(i int) http.Handler {
 		}
 		return rows
 	})
+	answer("/api/v1/stages", func() any { return []stageName{{s.knows}} })
+	mux.HandleFunc("GET /api/v1/vouchers/77", func(w http.ResponseWriter, _ *http.Request) {
+		if s.strange && i > 0 {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	})
+	if s.noLab {
+		return mux
+	}
 	answer("/api/v1/lab/spans", func() any {
 		if i > 0 {
 			return []Span{} // the first server records for all

@@ -1,6 +1,9 @@
 package loadtest
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Outcomes a row can have. No outcome at all is "ok".
 const (
@@ -70,6 +73,8 @@ type Stage struct {
 	// MaxWorkers bounds the requests under way at once, 0: as the scenario says. It is for locks whose waiters ask
 	// several servers again and again: a crowd of those splits the votes and measures nothing but itself.
 	MaxWorkers int
+	// TTL and Wait are its own, which servers that run elsewhere keep to. A scenario of ours sets others.
+	TTL, Wait time.Duration
 	// Claims by scenario, already those of the engine the run is on. None is the claim ok.
 	Claims map[string]Claim
 }

@@ -19,6 +19,7 @@ type facts struct {
 	foreign  int
 	deaths   map[int]string
 	stopped  int
+	dropped  int
 	said     []string // the last line in each process's log
 	problem  string   // why the measurement could not be finished
 	duration float64
@@ -63,15 +64,26 @@ func count(p Plan, f facts) counted {
 
 // judged lists what the row can say something about. Demand that does not exceed the stock can't oversell, and one
 // click per user can't buy twice.
-func judged(p Plan) []string {
-	list := []string{Undersold, Drift, Unanswered, Stuck, ForeignRelease}
+func judged(p Plan, f facts) []string {
+	list := []string{Undersold, Drift, Unanswered, Stuck}
+	if p.oneClock() {
+		list = append(list, ForeignRelease)
+	}
 	if p.Clicks > 1 {
 		list = append([]string{Duplicates}, list...)
 	}
-	if p.Users > p.Stock {
+	if asked(p, f) > p.Stock {
 		list = append([]string{Oversold}, list...)
 	}
 	return list
+}
+
+// asked is how many distinct users' requests were sent. It is the plan's number unless some were dropped.
+func asked(p Plan, f facts) int {
+	if f.dropped > 0 {
+		return len(f.tally.told)
+	}
+	return p.Users
 }
 
 // outcomes names what happened, in the order of Outcomes.
@@ -80,7 +92,7 @@ func outcomes(p Plan, f facts, c counted) []string {
 		Oversold: c.oversold > 0, Duplicates: c.duplicates > 0, Undersold: c.undersold > 0, Stuck: f.stuck,
 		ForeignRelease: f.foreign > 0, Drift: c.drift != 0, Unanswered: c.unanswered > 0, Errors: tooManyErrors(f.tally),
 	}
-	could := append(judged(p), Errors)
+	could := append(judged(p, f), Errors)
 	return without(Outcomes(), func(o string) bool { return !happened[o] || !slices.Contains(could, o) })
 }
 
@@ -91,8 +103,8 @@ func invalid(p Plan, f facts, c counted) string {
 	switch {
 	case f.problem != "":
 		return f.problem
-	case f.tally.requests != p.Users*p.Clicks:
-		return fmt.Sprintf("%d of %d requests were sent", f.tally.requests, p.Users*p.Clicks)
+	case f.tally.requests+f.dropped != p.Users*p.Clicks:
+		return fmt.Sprintf("%d of %d requests were sent", f.tally.requests, p.Users*p.Clicks-f.dropped)
 	case f.audit.Orders != c.orders || f.audit.InitialStock != p.Stock:
 		return fmt.Sprintf("the audit counts %d orders of %d, the list has %d of %d",
 			f.audit.Orders, f.audit.InitialStock, c.orders, p.Stock)
@@ -158,7 +170,7 @@ func judge(p Plan, f facts) Row {
 	c := count(p, f)
 	r := newRow(p)
 	r.measured(p, f, c)
-	r.Judged = judged(p)
+	r.Judged = judged(p, f)
 	r.Outcome = list(outcomes(p, f, c))
 	r.Note = note(p, f)
 	if reason := invalid(p, f, c); reason != "" {
@@ -192,27 +204,4 @@ func verdictText(r Row) string {
 		words = append(words, word)
 	}
 	return strings.Join(words, ", ")
-}
-
-// note says what the numbers do not.
-func note(p Plan, f facts) string {
-	var words []string
-	if p.Users <= p.Stock {
-		words = append(words, fmt.Sprintf("oversell not judged: %d users for %d units", p.Users, p.Stock))
-	}
-	if p.Clicks < 2 {
-		words = append(words, "duplicates not judged: one click per user")
-	}
-	if f.tally.cut > 0 {
-		words = append(words, fmt.Sprintf("%d requests were cut off by the crash", f.tally.cut))
-	}
-	if f.tally.errors > 0 {
-		words = append(words, "errors: "+f.tally.worst())
-		for i, said := range f.said {
-			if said != "" {
-				words = append(words, fmt.Sprintf("p%d logged: %s", i+1, said))
-			}
-		}
-	}
-	return strings.Join(words, "; ")
 }

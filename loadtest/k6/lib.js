@@ -148,9 +148,9 @@ export function row(p, kit, metrics) {
   if (errors > requests / 100) { outcome.push('errors'); }
 
   const result = {
-    stage: kit.stage || '', scenario: `k6 ${p.shape}`, processes: kit.targets.length, repeat: 1,
+    stage: kit.stage || '', scenario: `k6 ${p.shape}`, processes: kit.targets.length, repeat: 1, order: 1,
     users: arrived, clicks: p.clicks, work_ms: 0, ttl_ms: 0, wait_ms: 0,
-    requests, accepted: value(metrics, 'accepted', 'count'), rejected, errors,
+    requests, accepted: value(metrics, 'accepted', 'count'), rejected, errors, dropped: dropped * p.clicks,
     initial_stock: kit.initial_stock, stock_left: audit.stock_left, orders: audit.orders,
     oversold: audit.oversold, duplicates: audit.duplicates, undersold, drift: audit.drift, unanswered: 0,
     stuck: false, max_holders: 0, foreign_releases: 0,
