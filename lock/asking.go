@@ -24,8 +24,7 @@ type asking[T any] struct {
 	answers  chan answer[T]
 	sent     int
 	open     int // copies without an outcome
-	unclear  int // copies that failed without an answer: they may still arrive
-	lastSent time.Time
+	failed   int // copies that ended without an answer
 }
 
 // answer is one copy's outcome.
@@ -43,22 +42,26 @@ func answered(err error) bool {
 		kind, _, _ := strings.Cut(reply.Error(), " ")
 		return !slices.Contains(notReady, kind)
 	}
-	return err == nil || errors.Is(err, ErrNoQuorum) || errors.Is(err, redis.ErrClosed)
+	return err == nil || slices.ContainsFunc(conclusive, func(target error) bool { return errors.Is(err, target) })
 }
+
+// conclusive are the errors that another copy would not change.
+var conclusive = []error{ErrNoQuorum, errSlow, errYoung, errWithdrawn, redis.ErrClosed}
 
 // notReady are the errors of a server that starts, fails over or moves its slots.
 var notReady = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}
 
 // here sends a copy by send, which returns within patience by itself, and reports whether that was the end of it.
 func (a *asking[T]) here(send func(ctx context.Context) (T, error)) (answer[T], bool) {
-	a.sent, a.open, a.lastSent = 1, 1, time.Now()
+	a.sent, a.open = 1, 1
+	began := time.Now()
 	val, err := send(a.ctx)
-	got := answer[T]{val, err, a.lastSent}
+	got := answer[T]{val, err, began}
 	return got, a.close(got) || a.copies == 1
 }
 
-// run sends copies until there is an outcome. It returns the first answer; or the last failure when all copies failed; or errNoAnswer when all keep silent; or
-// ctx's error when it ends before.
+// run sends copies until there is an outcome. It returns the first answer; or the last failure when all copies failed;
+// or errNoAnswer when all keep silent; or ctx's error when it ends before.
 func (a *asking[T]) run(ctx context.Context) answer[T] {
 	a.answers = make(chan answer[T], a.copies)
 	next := a.backoff()
@@ -101,8 +104,7 @@ func (a *asking[T]) silence() time.Duration {
 func (a *asking[T]) launch() {
 	a.sent++
 	a.open++
-	a.lastSent = time.Now()
-	ctx, sent, answers, send := a.ctx, a.lastSent, a.answers, a.send
+	ctx, sent, answers, send := a.ctx, time.Now(), a.answers, a.send
 	a.bg.run(func() {
 		val, err := send(ctx)
 		answers <- answer[T]{val, err, sent}
@@ -115,29 +117,11 @@ func (a *asking[T]) close(got answer[T]) bool {
 	if answered(got.err) {
 		return true
 	}
-	a.unclear++
+	a.failed++
 	return false
 }
 
 // backoff grows with every failure: a broken connection deserves a new one at once, a dead server some time.
 func (a *asking[T]) backoff() time.Duration {
-	return min(a.patience, time.Duration(a.unclear*a.unclear)*2*time.Millisecond)
-}
-
-// settle waits a little for the copies without an outcome and hands their answers to each. It reports whether all
-// copies' outcomes are known now.
-func (a *asking[T]) settle(grace time.Duration, each func(answer[T])) bool {
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	for a.open > 0 {
-		select {
-		case got := <-a.answers:
-			if a.close(got) {
-				each(got)
-			}
-		case <-timer.C:
-			return false
-		}
-	}
-	return a.unclear == 0
+	return min(a.patience, time.Duration(a.failed*a.failed)*2*time.Millisecond)
 }

@@ -95,8 +95,8 @@ type ownership struct {
 	at    time.Time // the acquire was confirmed
 	maxAt time.Time // MaxHold is over; zero: never
 	res   any       // the algorithm's
-	// unclear: until then a copy of the acquire, whose answer never came, may still create the key.
-	unclear time.Time
+	// trails are what the acquire has sent to each server, of a lock in a store.
+	trails []trail
 
 	mu       sync.Mutex
 	shares   []*Lease

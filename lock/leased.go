@@ -31,14 +31,14 @@ var errNoAnswer = errors.New("no answer in time")
 
 const (
 	maxPatience  = 500 * time.Millisecond // of silence before a command is sent again
-	settleGrace  = 250 * time.Millisecond // for the outcome of an abandoned acquire
+	settleGrace  = 250 * time.Millisecond // for the outcome of an abandoned acquire, and for late answers
 	releaseGrace = time.Second            // that Release goes on after its ctx has ended
 )
 
 // acquire sends the attempt and returns at the latest when ctx ends. Whatever may then still create the key is taken
 // back behind the caller.
 func (d *leased) acquire(ctx context.Context, key string, _ *ownership) (grant, error) {
-	c := claim{key: key, token: d.token(), fenced: d.fenced}
+	c := claim{key: key, token: d.token(), fenced: d.fenced, sent: make([]trail, d.store.size())}
 	var clipped bool
 	c.ttl, clipped = d.o.TTL, d.o.MaxHold > 0 && d.o.MaxHold <= d.o.TTL
 	if clipped {
@@ -54,49 +54,20 @@ func (d *leased) acquire(ctx context.Context, key string, _ *ownership) (grant, 
 	if !done {
 		got = ask.run(ctx)
 	}
-	unclear := ask.lastSent.Add(c.ttl)
 	late := !time.Now().Before(got.sent.Add(c.ttl - drift(c.ttl)))
-	pending := ask.open+ask.unclear > 0 // asked before takeBack hands ask to a goroutine
 	switch {
 	case got.err != nil || !got.val.held:
-		d.takeBack(&ask, c)
+		d.store.withdraw(c)
 	case late:
-		d.takeBack(&ask, c)
-		d.store.forget(debt{claim: c, until: unclear})
+		d.store.withdraw(c)
 		return grant{}, errNoAnswer
 	}
-	g := grant{held: got.val.held, token: c.token, fence: got.val.fence, sent: got.sent, ttl: c.ttl, clipped: clipped,
-		freeIn: got.val.freeIn, res: got.val.ballot}
-	if pending {
-		g.unclear = unclear
-	}
-	return g, got.err
+	return grant{held: got.val.held, token: c.token, fence: got.val.fence, sent: got.sent, ttl: c.ttl, clipped: clipped,
+		freeIn: got.val.freeIn, trails: c.sent}, got.err
 }
 
 // patience is how long one copy of a command may stay silent; several of them fit into a lease.
 func (d *leased) patience() time.Duration { return min(maxPatience, d.o.TTL/4) }
-
-// takeBack makes sure that no copy of an attempt that came to nothing leaves a key behind.
-func (d *leased) takeBack(ask *asking[reply], c claim) {
-	if ask.open+ask.unclear == 0 {
-		return
-	}
-	d.bg.run(func() {
-		held := false
-		known := ask.settle(settleGrace, func(got answer[reply]) {
-			if got.val.held {
-				held, c.ballot = true, got.val.ballot
-			}
-		})
-		switch owed := (debt{claim: c, until: ask.lastSent.Add(c.ttl)}); {
-		case !known:
-			owed.copies = ask.sent
-			d.store.forget(owed)
-		case held:
-			d.store.forget(owed)
-		}
-	})
-}
 
 // release compares and deletes, again and again until there is an answer or the lease has run out. "Not ours" is a
 // loss at the first copy; later it means that an earlier copy did it, if the lease was valid when Release was called.
@@ -118,10 +89,9 @@ func (d *leased) release(ctx context.Context, r *removal) error {
 	}
 	doubt := got.val == doubtful || got.val == gone && ask.sent > 1
 	r.removed = got.val == kept || doubt && r.valid
-	if until := time.Now().Add(own.left()); got.err != nil {
-		d.store.forget(debt{claim: c, until: until})
+	if got.err != nil {
+		d.store.forget(debt{claim: c, until: time.Now().Add(own.left())})
 	}
-	d.abandon(own)
 	switch {
 	case got.err != nil && !answered(got.err):
 		return errors.Join(errNoAnswer, got.err, ctx.Err())
@@ -140,18 +110,12 @@ func releaseTime(ctx context.Context, own *ownership) (context.Context, context.
 	return bounded, func() { stop(); cancel() }
 }
 
-// abandon takes back what a copy of the acquire without an outcome may still create.
-func (d *leased) abandon(own *ownership) {
-	if time.Now().Before(own.unclear) {
-		d.store.forget(debt{claim: own.claim(), until: own.unclear, copies: d.copies})
-	}
-}
+// abandon takes back what is left of a lease that was lost, and what a copy of its acquire may still create.
+func (d *leased) abandon(own *ownership) { d.store.withdraw(own.claim()) }
 
 // claim is the ownership as the store knows it.
 func (o *ownership) claim() claim {
-	c := claim{key: o.name, token: o.token, ttl: o.l.o.TTL}
-	c.ballot, _ = o.res.(*ballot)
-	return c
+	return claim{key: o.name, token: o.token, ttl: o.l.o.TTL, sent: o.trails}
 }
 
 // token is unique and is only ever compared as a whole.

@@ -52,9 +52,10 @@ import (
 // ctx descends from Lease.Context() of a live lease of the same locker and key shares that lease.
 type Locker interface {
 	// Acquire waits at most Options.Wait (0: one attempt; negative: until ctx ends) or until ctx ends.
-	// ctx bounds the wait and never the lease. Errors: ErrBusy when the wait was spent (joined with ctx.Err()
-	// when ctx ended), ErrInvalid for an empty key or a TTL that is too short, otherwise the cause from Redis or
-	// the database. It never fails open.
+	// ctx bounds the wait and never the lease. Errors: ErrBusy when the wait was spent, or the answers came too late
+	// for it; ErrInvalid for an empty key or a TTL that is too short; otherwise the cause from Redis or the
+	// database, which is also told instead of ErrBusy when the last attempts reached nobody. When ctx ended,
+	// ctx.Err() is joined. It never fails open.
 	Acquire(ctx context.Context, key string) (*Lease, error)
 }
 

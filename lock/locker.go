@@ -17,8 +17,8 @@ type grant struct {
 	sent    time.Time
 	ttl     time.Duration
 	clipped bool
-	unclear time.Time // see ownership
-	res     any       // what the algorithm needs again for the release
+	trails  []trail // see ownership
+	res     any     // what the algorithm needs again for the release
 	// freeIn is, of a refusal, when the present holder's key lapses: 0 not known, negative never.
 	freeIn time.Duration
 }
@@ -110,38 +110,66 @@ func (l *locker) wait(ctx context.Context, key string, nearest *Lease) (*Lease, 
 	turn := l.newTurn(name)
 	defer turn.leave()
 	var g grant
-	var err error
+	var quiet silence
 	for attempt := 0; ; attempt++ {
 		if bounded.Err() != nil {
-			return nil, l.busy(ctx, key, g, err)
+			return nil, l.busy(ctx, key, g, quiet)
 		}
 		if attempt > 0 || !turn.crowded() || l.o.Wait == 0 {
-			if g, err = l.alg.acquire(bounded, name, nil); l.final(bounded, err) {
-				return nil, l.failed(key, err)
-			}
-			if g.held {
+			var err error
+			began := time.Now()
+			if g, err = l.alg.acquire(bounded, name, nil); g.held && err == nil {
 				turn.got()
 				return l.grantTo(ctx, key, name, g, nearest)
 			}
+			if quiet.note(began, err); err != nil && bounded.Err() == nil && !l.passing(err) {
+				return nil, l.failed(key, err)
+			}
 		}
 		if l.o.Wait == 0 || turn.next(bounded, g.freeIn) != nil {
-			return nil, l.busy(ctx, key, g, err)
+			return nil, l.busy(ctx, key, g, quiet)
 		}
 	}
 }
 
-// final says whether an attempt's error ends the waiting. Nodes of a quorum that were slow once may answer the next
-// time, and a process that was stopped finds answers too old to use: both are no reason to stop before the wait is spent.
-func (l *locker) final(bounded context.Context, err error) bool {
-	if err == nil || bounded.Err() != nil {
-		return false
+// passing says whether an attempt's error is no reason to stop before the wait is spent: nodes of a quorum that were
+// slow or away once may answer the next time, and a process that was stopped finds answers too old to use.
+func (l *locker) passing(err error) bool {
+	return errors.Is(err, errSlow) || l.o.Wait != 0 && (errors.Is(err, ErrNoQuorum) || errors.Is(err, errNoAnswer))
+}
+
+// silence is the run of attempts without an answer at the end of a wait.
+type silence struct {
+	last  error     // why the last attempt failed; nil: it did not
+	since time.Time // the first of them began
+	whole bool      // no attempt was ever answered
+	any   bool
+}
+
+// deaf is how long Redis has to be silent until a waiter calls it unreachable and not busy.
+const deaf = 500 * time.Millisecond
+
+func (s *silence) note(began time.Time, err error) {
+	switch {
+	case err == nil || errors.Is(err, errSlow):
+		s.since, s.whole = time.Time{}, false
+	case s.since.IsZero():
+		s.since, s.whole = began, !s.any
+	case errors.Is(s.last, ErrNoQuorum):
+		return // the end of the wait that cuts the next attempt short says less
 	}
-	return l.o.Wait == 0 || !errors.Is(err, ErrNoQuorum) && !errors.Is(err, errNoAnswer)
+	s.last, s.any = err, true
+}
+
+// unreachable says whether nobody is there. One attempt that reached no quorum proves it when nothing else is known.
+func (s *silence) unreachable() bool {
+	return !s.since.IsZero() && (time.Since(s.since) >= deaf || s.whole && errors.Is(s.last, ErrNoQuorum))
 }
 
 // grantTo makes the lease of a fresh ownership.
 func (l *locker) grantTo(ctx context.Context, key, name string, g grant, nearest *Lease) (*Lease, error) {
-	own := &ownership{l: l, key: key, name: name, token: g.token, id: ownerships.Add(1), fence: g.fence, at: time.Now(), unclear: g.unclear, res: g.res}
+	own := &ownership{l: l, key: key, name: name, token: g.token, id: ownerships.Add(1), fence: g.fence, at: time.Now(),
+		trails: g.trails, res: g.res}
 	if l.o.MaxHold > 0 {
 		own.maxAt = g.sent.Add(l.o.MaxHold)
 	}
@@ -178,21 +206,22 @@ func (l *locker) failed(key string, err error) error {
 }
 
 // busy is the error of a wait that was spent.
-func (l *locker) busy(ctx context.Context, key string, g grant, last error) error {
+func (l *locker) busy(ctx context.Context, key string, g grant, quiet silence) error {
 	if l.bg.open.Err() != nil {
 		return ErrClosed
+	}
+	if quiet.unreachable() {
+		return errors.Join(l.failed(key, fmt.Errorf("%w: %w", errNoAnswer, quiet.last)), ctx.Err())
 	}
 	err := fmt.Errorf("%w: %q", ErrBusy, key)
 	if g.freeIn < 0 {
 		err = fmt.Errorf("%w: its key %s has no TTL, so it will not lapse by itself", err, l.name(key))
 	}
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
-	case errors.Is(last, ErrNoQuorum):
-		return l.failed(key, last)
-	case last != nil:
-		return errors.Join(err, errNoAnswer, last)
+	}
+	if quiet.last != nil {
+		return errors.Join(err, errNoAnswer, quiet.last)
 	}
 	return err
 }

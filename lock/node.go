@@ -25,7 +25,7 @@ type claim struct {
 	key, token string // key is the name in Redis
 	ttl        time.Duration
 	fenced     bool
-	ballot     *ballot // of a quorum: who voted
+	sent       []trail // of the acquire, for each server of the store
 }
 
 // verdict is a server's answer about a key: is it, or was it until this command, ours?
@@ -42,7 +42,6 @@ const (
 type reply struct {
 	held   bool
 	fence  int64
-	ballot *ballot
 	freeIn time.Duration // of a refusal
 }
 
@@ -51,14 +50,19 @@ type store interface {
 	acquire(ctx context.Context, c claim) (reply, error)
 	renew(ctx context.Context, batch []claim) []verdict
 	unlock(ctx context.Context, c claim) (verdict, error)
+	// withdraw sends no further copy of c's acquire and sees behind the caller that none of them leaves a key.
+	withdraw(c claim)
 	// forget compares and deletes behind the caller, as long as d says.
 	forget(d debt)
+	// size is the number of servers.
+	size() int
 }
 
 // node is one Redis with the commands of the renewed locks. Commands are sent once; who calls may repeat them.
 type node struct {
 	rdb   redis.UniversalClient
 	o     Options
+	at    int // among the servers of the store
 	sweep *sweeper
 }
 
@@ -80,7 +84,24 @@ func (n *node) within(d time.Duration) store {
 	return &quick
 }
 
+// errWithdrawn: the acquire was given up before this copy of it was sent.
+var errWithdrawn = errors.New("given up")
+
+// acquire sends one copy, unless the acquire was withdrawn.
 func (n *node) acquire(ctx context.Context, c claim) (reply, error) {
+	t := n.trail(c)
+	if !t.begin() {
+		return reply{}, errWithdrawn
+	}
+	r, err := n.ask(ctx, c)
+	uncounted := errors.Is(err, errYoung) || errors.Is(err, ErrReplicas) // the server has done it all the same
+	if t.end(r.held || uncounted, answered(err) || uncounted) {
+		n.tidy(c)
+	}
+	return r, err
+}
+
+func (n *node) ask(ctx context.Context, c claim) (reply, error) {
 	s, keys, args := acquireScript, []string{c.key}, []any{c.token, c.ttl.Milliseconds()}
 	if c.fenced {
 		s, keys = acquireFencedScript, append(keys, fenceOf(c.key))
@@ -111,16 +132,23 @@ func (n *node) command(ctx context.Context, s script, keys []string, args []any)
 	return s.sendOnce(ctx, n.rdb, keys, args...)
 }
 
-// unlock deletes the key if it is ours, wakes waiters, and says whether it was.
+// unlock deletes the key if it is ours, wakes waiters, and says whether it was. What a copy of the acquire may still
+// create is deleted behind.
 func (n *node) unlock(ctx context.Context, c claim) (verdict, error) {
-	v, err := releaseScript.sendOnce(ctx, n.rdb, []string{c.key}, c.token, channelOf(c.key)).Int64()
-	switch {
-	case err != nil:
+	t := n.trail(c)
+	t.withdraw()
+	was, err := releaseScript.sendOnce(ctx, n.rdb, []string{c.key}, c.token, channelOf(c.key)).Int64()
+	if err != nil {
 		return unknown, err
-	case v == 1:
-		return kept, nil
 	}
-	return gone, nil
+	v := gone
+	if was == 1 {
+		v = kept
+	}
+	if !t.settled(v) {
+		n.forget(debt{claim: c, due: time.Now().Add(sweepFirst)})
+	}
+	return v, nil
 }
 
 // renew sends the batch in one pipeline.
@@ -154,4 +182,34 @@ func verdicts(cmds []once) []verdict {
 	return all
 }
 
-func (n *node) forget(d debt) { n.sweep.add(d) }
+func (n *node) trail(c claim) *trail {
+	if c.sent == nil {
+		return nil
+	}
+	return &c.sent[n.at]
+}
+
+func (n *node) withdraw(c claim) {
+	n.trail(c).withdraw()
+	n.tidy(c)
+}
+
+// tidy owes the server what a withdrawn acquire makes necessary. The outcomes of copies on their way are waited for a
+// little, as most of them leave nothing.
+func (n *node) tidy(c claim) {
+	switch key, open := n.trail(c).left(); {
+	case key:
+		n.forget(debt{claim: c})
+	case open:
+		n.forget(debt{claim: c, due: time.Now().Add(settleGrace)})
+	default:
+		n.sweep.drop(c)
+	}
+}
+
+func (n *node) forget(d debt) {
+	d.trail = n.trail(d.claim)
+	n.sweep.add(d)
+}
+
+func (n *node) size() int { return 1 }

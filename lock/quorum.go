@@ -3,11 +3,10 @@ package lock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
-// ErrNoQuorum: too few nodes of a quorum lock answered to know whether the lock is free.
+// ErrNoQuorum: too few nodes of a quorum lock could be reached to know whether the lock is free.
 var ErrNoQuorum = errors.New("lock: too few nodes answered")
 
 // quorum is the store of a lock in several nodes.
@@ -18,45 +17,56 @@ type quorum struct {
 	majority int
 }
 
-// acquire returns as soon as the outcome is certain. Who votes late is dealt with behind: by the release when the lock
-// is ours, else at once.
+// errSlow: a majority of nodes answered, but too late to count.
+var errSlow = errors.New("too few nodes answered in time")
+
+// acquire returns as soon as the outcome is certain. Who votes late, or fails to, is dealt with behind: by the release
+// when the lock is ours, else at once.
 func (q *quorum) acquire(_ context.Context, c claim) (reply, error) {
-	until := time.Now().Add(c.ttl)
-	votes := poll(q, func(ctx context.Context, n *node) (verdict, error) {
-		r, doubt, err := insist(ctx, q, func(ctx context.Context) (reply, error) { return n.acquire(ctx, c) })
-		switch {
-		case r.held && doubt:
-			return doubtful, err
-		case r.held:
-			return kept, err
-		}
-		return gone, err
+	votes := poll(q, func(ctx context.Context, n *node) (reply, error) {
+		r, _, err := insist(ctx, q, func(ctx context.Context) (reply, error) { return n.acquire(ctx, c) })
+		return r, err
 	})
-	b := &ballot{q: q, votes: votes, until: until, unclear: make([]bool, len(q.nodes))}
 	t := tally{q: q}
-	for !t.acquired() && !t.refused() {
-		v := <-votes
-		t.add(v.val, v.err)
-		b.add(v)
+	for !t.acquired() && !t.refused() && t.hear(votes) {
 	}
 	if t.acquired() {
-		return reply{held: true, ballot: b}, nil
+		return reply{held: true}, nil
 	}
-	q.bg.run(func() { b.takeBack(c) })
-	if t.yes+t.no < q.majority {
-		return reply{}, fmt.Errorf("%w: %w", ErrNoQuorum, errors.Join(t.errs...))
+	q.withdraw(c)
+	if t.answered() {
+		return reply{}, nil
 	}
-	return reply{}, nil
+	// Too late to count, a vote still tells a slow majority from an unreachable one.
+	votes.extend(q.o.NodeTimeout)
+	for t.missing() > 0 && !t.answered() && t.hear(votes) {
+	}
+	if t.answered() {
+		return reply{}, t.failure(errSlow)
+	}
+	return reply{}, t.failure(ErrNoQuorum)
+}
+
+// hear counts the next vote on an acquire; false: the time is over.
+func (t *tally) hear(votes *ballot[reply]) bool {
+	v, ok := votes.next()
+	if !ok {
+		return false
+	}
+	answer := gone
+	if v.val.held {
+		answer = kept
+	}
+	t.add(v.node, answer, v.err)
+	return true
 }
 
 // unlock says kept when the lock was ours on a majority, gone when it can't have been, doubtful when it may have been
 // until an earlier copy. In between is an error, and the caller asks again. Nodes that don't answer are asked again
 // behind.
 func (q *quorum) unlock(_ context.Context, c claim) (verdict, error) {
-	for i, n := range q.nodes {
-		if c.ballot.isUnclear(i) {
-			n.forget(debt{claim: c, until: c.ballot.until, copies: 1})
-		}
+	for _, n := range q.nodes {
+		n.trail(c).withdraw()
 	}
 	votes := poll(q, func(ctx context.Context, n *node) (verdict, error) {
 		v, doubt, err := insist(ctx, q, func(ctx context.Context) (verdict, error) { return n.unlock(ctx, c) })
@@ -69,9 +79,12 @@ func (q *quorum) unlock(_ context.Context, c claim) (verdict, error) {
 		return v, err
 	})
 	t := tally{q: q}
-	for t.seen < len(q.nodes) && !t.acquired() && !t.lost() {
-		v := <-votes
-		t.add(v.val, v.err)
+	for t.missing() > 0 && !t.acquired() && !t.lost() {
+		v, ok := votes.next()
+		if !ok {
+			break
+		}
+		t.add(v.node, v.val, v.err)
 	}
 	switch {
 	case t.acquired() && t.yes-t.doubt < q.majority:
@@ -81,7 +94,7 @@ func (q *quorum) unlock(_ context.Context, c claim) (verdict, error) {
 	case t.lost():
 		return gone, nil
 	}
-	return unknown, errors.Join(append(t.errs, errNoAnswer)...)
+	return unknown, t.failure(errNoAnswer)
 }
 
 // renew asks every node for the whole batch and counts for each lease.
@@ -89,7 +102,11 @@ func (q *quorum) renew(_ context.Context, batch []claim) []verdict {
 	votes := poll(q, func(ctx context.Context, n *node) ([]verdict, error) { return n.renew(ctx, batch), nil })
 	yes, no := make([]int, len(batch)), make([]int, len(batch))
 	for range q.nodes {
-		for i, v := range (<-votes).val {
+		vote, ok := votes.next()
+		if !ok {
+			break
+		}
+		for i, v := range vote.val {
 			switch v {
 			case kept:
 				yes[i]++
@@ -110,13 +127,16 @@ func (q *quorum) renew(_ context.Context, batch []claim) []verdict {
 	return all
 }
 
-// forget is for all nodes; who has not voted yet may do so later.
+func (q *quorum) withdraw(c claim) {
+	for _, n := range q.nodes {
+		n.withdraw(c)
+	}
+}
+
 func (q *quorum) forget(d debt) {
-	for i, n := range q.nodes {
-		d := d
-		if d.ballot.isUnclear(i) {
-			d.copies = max(d.copies, 1)
-		}
+	for _, n := range q.nodes {
 		n.forget(d)
 	}
 }
+
+func (q *quorum) size() int { return len(q.nodes) }

@@ -2,6 +2,7 @@ package lock_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -61,4 +62,41 @@ func TestRestartGrace(t *testing.T) {
 func TestNewQuorumNeedsNodes(t *testing.T) {
 	_, err := lock.NewQuorum(nil, lock.Options{})
 	require.ErrorIs(t, err, lock.ErrInvalid)
+}
+
+// TestLateCopyToOneNode: a node's connection breaks during the acquire, so that the acquire is sent again; the lock is
+// released while that copy is still on its way, and the copy creates the key again. It must not stay until its TTL.
+// Who meets the first copy's key, the release or the clean-up behind it, is a matter of luck: hence the rounds.
+func TestLateCopyToOneNode(t *testing.T) {
+	locktest.NeedServer(t)
+	servers := locktest.Spawn(t, 3)
+	first := servers[0].Client()
+	defer first.Close()
+	proxy := locktest.NewProxy(t, servers[0].Addr)
+	servers[0].Addr = proxy.Addr()
+	q := quorumOn(t, servers, lock.Options{TTL: 30 * time.Second, NodeTimeout: 5 * time.Second})
+	ctx := context.Background()
+	soon := func(done func() bool, what string) {
+		require.Eventually(t, done, 10*time.Second, time.Millisecond, what)
+	}
+	gone := func() bool { return first.DBSize(ctx).Val() == 0 }
+	script := func(words []string) bool { return words[0] == "evalsha" }
+	warm, err := q.Acquire(ctx, "warm up")
+	require.NoError(t, err)
+	require.NoError(t, warm.Release(ctx))
+	soon(gone, "warm")
+	for round := range 8 {
+		last := []locktest.FaultKind{locktest.None, locktest.Cut}[round%2] // its answer arrives, or does not
+		gate := locktest.NewGate()
+		proxy.Inject(locktest.Fault{Kind: locktest.Cut, Times: 1, Match: script})
+		proxy.Inject(locktest.Fault{Kind: last, Times: 1, Match: script, Gate: gate})
+		l, err := q.Acquire(ctx, fmt.Sprint("k", round))
+		require.NoError(t, err)
+		soon(func() bool { return gate.Held() == 1 }, "the second copy is on its way")
+		require.NoError(t, l.Release(ctx))
+		soon(gone, "the first copy's key")
+		gate.Open()
+		soon(func() bool { return gate.Passed() == 1 }, "the second copy is executed")
+		soon(gone, "the second copy's key")
+	}
 }

@@ -28,8 +28,10 @@ func NewQuorum(nodes []redis.UniversalClient, o Options) (*Quorum, error) {
 	o.MinReplicas = 0
 	bg := newBackground()
 	q := &quorum{o: o, bg: bg, majority: len(nodes)/2 + 1}
-	for _, rdb := range nodes {
-		q.nodes = append(q.nodes, newNode(bounded(rdb, o.NodeTimeout), o, bg))
+	for i, rdb := range nodes {
+		n := newNode(bounded(rdb, o.NodeTimeout), o, bg)
+		n.at = i
+		q.nodes = append(q.nodes, n)
 	}
 	alg := newLeased(o, bg, q)
 	alg.copies = 1 // a node that did not answer does not vote
@@ -41,10 +43,12 @@ func NewQuorum(nodes []redis.UniversalClient, o Options) (*Quorum, error) {
 // Close is as Client.Close.
 func (q *Quorum) Close(ctx context.Context) error { return q.bg.close(ctx) }
 
-// bounded makes a plain client give up at the node's time-out too, so that a frozen node does not pile up connections.
+// bounded makes a plain client give up soon after the node's time-out, so that a frozen node does not pile up
+// connections. Not at once: an answer that is a little late tells what became of the command, and a busy node would
+// only get busier by a new connection for every late answer.
 func bounded(rdb redis.UniversalClient, d time.Duration) redis.UniversalClient {
 	if plain, ok := rdb.(*redis.Client); ok {
-		return plain.WithTimeout(d)
+		return plain.WithTimeout(d + max(d, settleGrace))
 	}
 	return rdb
 }

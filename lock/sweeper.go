@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// debt is a key that we may own without wanting to: the acquire was abandoned, or its answer was lost.
+// debt is a key that we may own without wanting to: the acquire was abandoned, or an answer was lost.
 type debt struct {
 	claim
-	until time.Time     // afterwards the key has lapsed, or can't come any more
-	due   time.Time     // when to ask next
+	trail *trail        // of the acquire on this server
+	until time.Time     // afterwards the key has lapsed, as far as it was not a copy on trail that made it
+	due   time.Time     // when to ask next; zero: at once
 	wait  time.Duration // before the time after that
-	// copies of the acquire may still arrive, so many; 0: the key is there or gone already.
-	copies int
 }
 
 // claimID is what a debt is about: the same claim is owed once only.
@@ -51,21 +50,39 @@ func (s *sweeper) add(d debt) {
 		s.bg.run(s.loop)
 		return
 	}
-	select {
-	case s.more <- struct{}{}:
-	default:
-	}
+	s.poke()
 }
 
 func (s *sweeper) owe(d debt) {
 	id := claimID{d.key, d.token}
 	if old, ok := s.debts[id]; ok {
-		d.copies = max(d.copies, old.copies)
+		d.wait = min(d.wait, old.wait)
 		if old.until.After(d.until) {
 			d.until = old.until
 		}
+		if old.due.Before(d.due) {
+			d.due = old.due
+		}
 	}
 	s.debts[id] = d
+}
+
+// drop takes back a debt that turned out to be none.
+func (s *sweeper) drop(c claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := claimID{c.key, c.token}
+	if _, ok := s.debts[id]; ok {
+		delete(s.debts, id)
+		s.poke()
+	}
+}
+
+func (s *sweeper) poke() {
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
 }
 
 // loop asks for every debt at once and then ever more rarely, until nothing is owed.
@@ -147,13 +164,12 @@ func (s *sweeper) pay(batch []debt) []debt {
 	return left
 }
 
-// paid says whether v, the answer to a compare-and-delete, ends the debt.
+// paid says whether v, the answer to a compare-and-delete, ends the debt. A copy of the acquire that ends meanwhile, or
+// later, owes anew.
 func (d debt) paid(v verdict) bool {
-	switch {
-	case v != unknown && d.copies == 0:
-		return true
-	case v == kept && d.copies == 1: // the only copy has come, and its key is gone
+	if d.trail.settled(v) {
 		return true
 	}
-	return time.Now().After(d.until)
+	now := time.Now()
+	return now.After(d.until) && now.After(d.trail.until(d.ttl))
 }

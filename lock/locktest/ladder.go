@@ -46,7 +46,7 @@ var (
 	// noDeadline: the caller must ask Check by itself.
 	noDeadline = reason("nothing watches its deadline", "loss-ends-context", "unanswered-renewals")
 	plain      = reason("its commands go out on the caller's goroutine, through the client as it is", "context-binds",
-		"context-binds-without-time-outs", "lost-release-reply", "late-acquire-reply")
+		"context-binds-without-time-outs", "lost-release-reply", "late-acquire-reply", "late-acquire-command")
 	retried     = reason("go-redis' second SET NX finds the key that the first has made", "lost-acquire-reply")
 	countsTwice = reason("a repeated HINCRBY counts twice", "lost-acquire-reply")
 	polls       = reason("its waiters poll", "waiting-is-cheap")
@@ -70,10 +70,6 @@ func entry(name string, nodes int, groups ...map[string]string) Entry {
 	}
 	if nodes == 1 {
 		w.Skips["frozen-node"] = "it lives in one server"
-	} else {
-		// A known fault of quorum.go: an acquire that is sent again to one node may arrive after the release, and its
-		// key then stays on that node until its TTL. It happens seldom, so it is neither kept nor reliably broken.
-		w.Skips["lost-acquire-reply"] = "known fault: a copy sent again to one node may come after the release"
 	}
 	return Entry{name, Kind(name), w}
 }

@@ -7,10 +7,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain lets more locks be tried side by side than there are processors: laws wait most of the time.
+// TestMain lets more laws be tried side by side than there are processors: they wait most of the time.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	_ = flag.Set("test.parallel", "4")
+	_ = flag.Set("test.parallel", "20")
 	goleak.VerifyTestMain(m)
 }
 

@@ -24,6 +24,8 @@ var faults = []Law{
 		Real: true, run: silentRelease},
 	{Name: "late-acquire-reply", Text: "Time on the way is taken off the lease; a reply later than the TTL is an error, and cleaned up.",
 		Rows: "L-18", Real: true, run: lateAcquireReply},
+	{Name: "late-acquire-command", Text: "A copy of the acquire that reaches Redis after the release leaves no key.",
+		Real: true, run: lateAcquireCommand},
 	{Name: "slow-reply", Text: "One slow reply on a free lock delays it, no more.", Rows: "L-25", Real: true, run: slowReply},
 	{Name: "one-lost-renewal", Text: "A renewal that fails once is repeated in time.", Rows: "L-13", Real: true, run: oneLostRenewal},
 	{Name: "unanswered-renewals", Text: "When renewals stay unanswered, the lease ends before anybody else can hold the lock.",
@@ -35,6 +37,8 @@ var faults = []Law{
 		Rows: "L-42", Real: true, Alone: true, run: scriptFlush},
 	{Name: "fence-survives-flush", Text: "Fencing tokens grow although Redis has lost everything.", Rows: "L-44", Real: true, Alone: true, run: fenceSurvivesFlush},
 	{Name: "server-down", Text: "Without Redis there is an error, and never a lease.", Rows: "L-49", Real: true, Alone: true, run: serverDown},
+	{Name: "silent-server", Text: "A Redis that says nothing is an error, and not taken for a busy lock.",
+		Rows: "L-49", Real: true, run: silentServer},
 	{Name: "no-late-renewal", Text: "After Release has returned, no renewal has an effect.", Rows: "L-15", Real: true, run: noLateRenewal},
 	{Name: "wake-up", Text: "A release at any moment around a waiter's subscription wakes it.", Rows: "L-19", Real: true, run: wakeUp},
 	{Name: "wake-up-after-cut", Text: "A waiter whose subscription was cut is woken by the next.", Real: true, Alone: true, run: wakeUpAfterCut},
@@ -156,6 +160,22 @@ func lateAcquireReply(w *World) {
 	w.gone(10 * time.Second)
 }
 
+// lateAcquireCommand holds the first copy back at the gate until the lock has been acquired by another and released,
+// and then lets its answer arrive, or not.
+func lateAcquireCommand(w *World) {
+	for _, kind := range []FaultKind{None, Cut} {
+		gate := NewGate()
+		a := w.processVia(w.proxied(), func(o *redis.Options) { o.ReadTimeout = 300 * time.Millisecond }, wait(patience))
+		a.warm()
+		w.inject(Fault{Kind: kind, Times: 1, Gate: gate, Match: named("set", "setnx", "hset", "incr", "eval", "evalsha")})
+		release(a.acquire("k"))
+		eventually(5*time.Second, func() bool { return len(w.keys()) == 0 }, "released")
+		gate.Open()
+		eventually(5*time.Second, func() bool { return gate.Held() > 0 && gate.Passed() == gate.Held() }, "the late command is executed")
+		w.gone(10 * time.Second)
+	}
+}
+
 func slowReply(w *World) {
 	a := w.behind(wait(patience))
 	a.warm()
@@ -258,10 +278,20 @@ func serverDown(w *World) {
 	for _, s := range w.servers {
 		s.Kill()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
-	defer cancel()
-	l, err := a.l.Acquire(ctx, "k")
+	l, err := a.l.Acquire(context.Background(), "k")
 	want(l == nil && err != nil, "a lease without Redis")
+	want(!errors.Is(err, lock.ErrBusy), "busy without Redis: %w", err)
+}
+
+func silentServer(w *World) {
+	a := w.processVia(w.proxied(), func(o *redis.Options) { o.ReadTimeout = 200 * time.Millisecond }, wait(1500*time.Millisecond))
+	a.warm()
+	w.inject(Fault{Kind: Drop})
+	l, err := a.l.Acquire(context.Background(), "k")
+	want(l == nil && err != nil, "a lease without Redis")
+	want(!errors.Is(err, lock.ErrBusy), "busy without Redis: %w", err)
+	w.heal()
+	w.cut()
 }
 
 // noLateRenewal makes renewals as frequent as they can be.

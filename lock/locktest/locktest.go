@@ -119,22 +119,8 @@ func check(t *testing.T, want Want) {
 	}
 }
 
-// runOn tries the laws side by side, as most of them wait most of the time, and reports them one by one.
+// runOn tries the laws side by side, as most of them wait most of the time: -parallel says how many at a time.
 func runOn(t *testing.T, open Open, want Want, servers []*Server, applies func(Law) bool) {
-	results := map[string]chan error{}
-	room := lawsAtATime(len(servers))
-	for _, l := range laws {
-		if _, skip := want.Skips[l.Name]; skip || !applies(l) {
-			continue
-		}
-		result := make(chan error, 1)
-		results[l.Name] = result
-		go func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			result <- l.Try(open, servers)
-		}()
-	}
 	for _, l := range laws {
 		if !applies(l) {
 			continue
@@ -143,8 +129,9 @@ func runOn(t *testing.T, open Open, want Want, servers []*Server, applies func(L
 			if reason, ok := want.Skips[l.Name]; ok {
 				t.Skip("does not apply: " + reason)
 			}
+			t.Parallel()
 			reason, breaks := want.Breaks[l.Name]
-			switch err := <-results[l.Name]; {
+			switch err := l.Try(open, servers); {
 			case err != nil && !breaks:
 				t.Errorf("breaks the law: %s\n%v", l.Text, err)
 			case err == nil && breaks:
@@ -155,9 +142,6 @@ func runOn(t *testing.T, open Open, want Want, servers []*Server, applies func(L
 		})
 	}
 }
-
-// lawsAtATime has room for so few laws that the machine is far from being the cause of anything.
-func lawsAtATime(servers int) chan struct{} { return make(chan struct{}, max(1, 6/servers)) }
 
 // Try runs the law once; the error says how the lock broke it. A law that stops or flushes servers starts as many of
 // its own instead.

@@ -19,6 +19,9 @@ type Fault struct {
 	Times int           // how many commands it hits; 0: all
 	// Match chooses the commands; nil: every one.
 	Match func(words []string) bool
+	// Gate holds the command back before the server sees it, in addition to what Kind does; nil: nothing does. What
+	// follows on the same connection waits too. The server gets it also when the client has gone meanwhile.
+	Gate *Gate
 }
 
 // FaultKind is what happens to a command.
@@ -26,10 +29,11 @@ type FaultKind int
 
 // The faults of the proxy.
 const (
-	Delay   FaultKind = iota + 1 // the reply comes late
-	Drop                         // the command never reaches the server, and nothing comes back
-	Swallow                      // the server does it, and nothing comes back
-	Cut                          // the server does it, and the connection breaks instead of a reply
+	None    FaultKind = iota // nothing, for the sake of the gate
+	Delay                    // the reply comes late
+	Drop                     // the command never reaches the server, and nothing comes back
+	Swallow                  // the server does it, and nothing comes back
+	Cut                      // the server does it, and the connection breaks instead of a reply
 )
 
 // Proxy stands between a client and one Redis. Safe for concurrent use.
@@ -43,6 +47,7 @@ type Proxy struct {
 	conns  map[net.Conn]struct{}
 	seen   [][]string
 	closed bool
+	done   chan struct{} // closed with closed
 }
 
 // NewProxy starts a proxy in front of target. It stops with the test.
@@ -61,7 +66,7 @@ func newProxy(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{target: target, ln: ln, conns: map[net.Conn]struct{}{}}
+	p := &Proxy{target: target, ln: ln, conns: map[net.Conn]struct{}{}, done: make(chan struct{})}
 	p.wg.Go(p.accept)
 	return p, nil
 }
@@ -105,6 +110,7 @@ func (p *Proxy) stop() {
 	_ = p.ln.Close()
 	p.mu.Lock()
 	p.closed = true
+	close(p.done)
 	p.mu.Unlock()
 	p.CutAll()
 	p.wg.Wait()
@@ -184,8 +190,13 @@ func (l *link) close() {
 	_ = l.server.Close()
 }
 
+// unordered marks a subscription: the order of replies says nothing from there on.
+var unordered = &Fault{}
+
+// requests goes on until the client has gone or the server can't be written to. What it has sent may still be answered
+// then, so that the server alone ends the connection.
 func (l *link) requests() {
-	defer l.close()
+	defer l.server.(*net.TCPConn).CloseWrite()
 	defer close(l.sent)
 	r := bufio.NewReader(l.client)
 	ordered := true
@@ -197,10 +208,13 @@ func (l *link) requests() {
 		command := words(raw)
 		if ordered && len(command) > 0 && strings.HasSuffix(strings.ToLower(command[0]), "subscribe") {
 			ordered = false
-			l.sent <- &Fault{} // the replies' order says nothing from here on
+			l.sent <- unordered
 		}
 		if ordered {
 			fault := l.p.take(command)
+			if fault != nil && fault.Gate != nil && !fault.Gate.pass(l.p.done) {
+				return
+			}
 			if fault != nil && fault.Kind == Drop {
 				continue
 			}
@@ -226,9 +240,12 @@ func (l *link) replies() {
 			if !ok {
 				return
 			}
+			if fault != nil && fault.Gate != nil {
+				fault.Gate.passed.Add(1)
+			}
 			switch {
 			case fault == nil:
-			case fault.Kind == 0:
+			case fault == unordered:
 				pushed = true
 			case fault.Kind == Swallow:
 				continue

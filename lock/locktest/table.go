@@ -43,6 +43,9 @@ func Score(open Open, want Want, progress func(Result)) ([]Result, error) {
 	return results, nil
 }
 
+// lawsAtATime has room for so few laws that the machine is far from being the cause of anything.
+func lawsAtATime(servers int) chan struct{} { return make(chan struct{}, max(1, 6/servers)) }
+
 // Markdown writes the table of laws and locks. The score of entries[i] is scores[i].
 func Markdown(out io.Writer, entries []Entry, scores [][]Result) {
 	fmt.Fprint(out, "| law |")

@@ -220,19 +220,16 @@ func (w *World) keys() []string {
 	return all
 }
 
-// name is the key of the only lock that exists.
+// name is the key of the only lock that exists. Its holder has a majority of nodes; the others follow.
 func (w *World) name() string {
-	keys := w.keys()
-	if len(keys) == 0 {
-		breakIt("no key in Redis")
-	}
+	var keys []string
+	eventually(patience, func() bool { keys = w.keys(); return len(keys) == len(w.servers) }, "a key on every server")
 	return keys[0]
 }
 
-// lose removes every lock's key by hand.
+// lose removes the only lock's keys by hand.
 func (w *World) lose() {
-	keys := w.keys()
-	want(len(keys) > 0, "no key in Redis")
+	keys := []string{w.name()}
 	w.admin(func(rdb *redis.Client) { rdb.Del(context.Background(), keys...) })
 }
 

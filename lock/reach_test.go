@@ -1,0 +1,119 @@
+package lock_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"seckill/lock"
+	"seckill/lock/locktest"
+)
+
+// nodesBehindProxies are three servers whose answers a test can delay or lose.
+func nodesBehindProxies(t *testing.T) (servers []*locktest.Server, inject func(locktest.Fault), heal func(), keys func() int64) {
+	t.Helper()
+	locktest.NeedServer(t)
+	var proxies []*locktest.Proxy
+	var direct []*redis.Client
+	for _, s := range locktest.Spawn(t, 3) {
+		direct = append(direct, s.Client())
+		p := locktest.NewProxy(t, s.Addr)
+		proxies = append(proxies, p)
+		servers = append(servers, &locktest.Server{Addr: p.Addr()})
+	}
+	t.Cleanup(func() {
+		for _, rdb := range direct {
+			_ = rdb.Close()
+		}
+	})
+	inject = func(f locktest.Fault) {
+		for _, p := range proxies {
+			p.Inject(f)
+		}
+	}
+	heal = func() {
+		for _, p := range proxies {
+			p.Heal()
+		}
+	}
+	keys = func() (n int64) {
+		for _, rdb := range direct {
+			n += rdb.DBSize(context.Background()).Val()
+		}
+		return n
+	}
+	return servers, inject, heal, keys
+}
+
+// TestSlowQuorum: nodes that answer too late are no reason for an error, as a busy machine makes them. The wait goes on;
+// when it is spent the lock is busy, and what the late answers granted is taken back.
+func TestSlowQuorum(t *testing.T) {
+	servers, inject, heal, keys := nodesBehindProxies(t)
+	ctx := context.Background()
+	for _, wait := range []time.Duration{0, time.Second} {
+		q := quorumOn(t, servers, lock.Options{NodeTimeout: 400 * time.Millisecond, Wait: wait})
+		warm, err := q.Acquire(ctx, "warm up")
+		require.NoError(t, err)
+		require.NoError(t, warm.Release(ctx))
+		inject(locktest.Fault{Kind: locktest.Delay, Delay: 550 * time.Millisecond})
+		_, err = q.Acquire(ctx, "k")
+		require.ErrorIs(t, err, lock.ErrBusy, "wait %v", wait)
+		require.NotErrorIs(t, err, lock.ErrNoQuorum, "wait %v", wait)
+		heal()
+		require.Eventually(t, func() bool { return keys() == 0 }, 10*time.Second, time.Millisecond, "taken back")
+	}
+	q := quorumOn(t, servers, lock.Options{NodeTimeout: 400 * time.Millisecond, Wait: 30 * time.Second})
+	inject(locktest.Fault{Kind: locktest.Delay, Delay: 550 * time.Millisecond, Times: 3})
+	l, err := q.Acquire(ctx, "k")
+	require.NoError(t, err, "the nodes are quick again")
+	require.NoError(t, l.Release(ctx))
+	require.Eventually(t, func() bool { return keys() == 0 }, 10*time.Second, time.Millisecond)
+}
+
+// TestUnreachableIsNotBusy: silence is an error of its own, for one server and for several, whatever the wait.
+func TestUnreachableIsNotBusy(t *testing.T) {
+	servers, inject, _, _ := nodesBehindProxies(t)
+	ctx := context.Background()
+	inject(locktest.Fault{Kind: locktest.Drop})
+	for _, wait := range []time.Duration{0, 200 * time.Millisecond, 1200 * time.Millisecond} {
+		q := quorumOn(t, servers, lock.Options{Wait: wait})
+		_, err := q.Acquire(ctx, "k")
+		require.ErrorIs(t, err, lock.ErrNoQuorum, "wait %v", wait)
+		require.NotErrorIs(t, err, lock.ErrBusy, "wait %v", wait)
+	}
+	rdb := redis.NewClient(&redis.Options{Addr: servers[0].Addr, ReadTimeout: time.Minute})
+	defer rdb.Close()
+	client := lock.New(rdb, lock.Options{Wait: 1200 * time.Millisecond, TTL: time.Second})
+	_, err := client.Watchdog().Acquire(ctx, "k")
+	require.Error(t, err)
+	require.NotErrorIs(t, err, lock.ErrBusy)
+	short, cancel := context.WithTimeout(ctx, 900*time.Millisecond)
+	defer cancel()
+	_, err = client.Watchdog().Acquire(short, "k")
+	require.ErrorIs(t, err, context.DeadlineExceeded, "the caller's end is told")
+	require.NotErrorIs(t, err, lock.ErrBusy)
+	_ = client.Close(short)
+}
+
+// TestBusyAfterAQuietWait: a waiter that asks seldom is not told that Redis is gone because its last question was not
+// answered yet when its wait was over.
+func TestBusyAfterAQuietWait(t *testing.T) {
+	rdb, stop := server()
+	defer stop()
+	client := lock.New(rdb, lock.Options{Wait: 700 * time.Millisecond})
+	defer client.Close(context.Background())
+	l, err := client.Watchdog().Acquire(context.Background(), "k")
+	require.NoError(t, err)
+	defer l.Release(context.Background())
+	errs := make(chan error)
+	for range 8 {
+		go func() { _, err := client.Watchdog().Acquire(context.Background(), "k"); errs <- err }()
+	}
+	for i := range 8 {
+		require.ErrorIs(t, <-errs, lock.ErrBusy, fmt.Sprint(i))
+	}
+}
