@@ -1,12 +1,10 @@
 package locktest
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"net"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,8 +15,8 @@ import (
 
 // Server is one Redis that laws run on.
 type Server struct {
-	Addr string
-	cmd  *exec.Cmd // nil: embedded
+	Addr    string
+	process *process // nil: embedded
 }
 
 // needServer skips a test for which there is no redis-server, or fails it where one is required.
@@ -83,71 +81,39 @@ func spawned(t testing.TB, n int, args ...string) []*Server {
 	return servers
 }
 
-// start starts n servers and waits until they answer.
-func start(n int, args ...string) (servers []*Server, err error) {
-	for range n {
-		s := &Server{}
-		if err := s.start(args); err != nil {
-			return servers, err
-		}
-		servers = append(servers, s)
+// start starts n servers, side by side, and waits until they answer.
+func start(n int, args ...string) ([]*Server, error) {
+	servers, errs := make([]*Server, n), make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			servers[i] = &Server{}
+			servers[i].process, servers[i].Addr, errs[i] = launch(args)
+		})
 	}
-	for _, s := range servers {
-		err = errors.Join(err, s.ready())
-	}
-	return servers, err
+	wg.Wait()
+	return servers, errors.Join(errs...)
 }
 
 func stopAll(servers []*Server) {
 	for _, s := range servers {
-		s.stop()
-	}
-}
-
-func (s *Server) start(args []string) error {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	s.Addr = free.Addr().String()
-	_, port, _ := net.SplitHostPort(s.Addr)
-	free.Close()
-	args = append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-		"--dir", os.TempDir(), "--repl-diskless-sync-delay", "0"}, args...)
-	s.cmd = exec.Command("redis-server", args...)
-	return s.cmd.Start()
-}
-
-func (s *Server) ready() error {
-	rdb := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
-	defer rdb.Close()
-	var err error
-	for range 500 {
-		if err = rdb.Ping(context.Background()).Err(); err == nil {
-			return nil
+		if s.process != nil {
+			s.process.kill()
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	return fmt.Errorf("redis-server on %s is not ready: %w", s.Addr, err)
-}
-
-func (s *Server) stop() {
-	_ = s.cmd.Process.Signal(syscall.SIGCONT)
-	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
 }
 
 // Kill ends the server as a crash does.
-func (s *Server) Kill() { s.stop() }
+func (s *Server) Kill() { s.process.kill() }
 
 // Freeze stops the server's process: connections stay open and nothing is answered. Thaw lets it go on.
-func (s *Server) Freeze() error { return s.cmd.Process.Signal(syscall.SIGSTOP) }
+func (s *Server) Freeze() error { return s.process.signal(syscall.SIGSTOP) }
 
 // Thaw ends Freeze.
-func (s *Server) Thaw() error { return s.cmd.Process.Signal(syscall.SIGCONT) }
+func (s *Server) Thaw() error { return s.process.signal(syscall.SIGCONT) }
 
 // Real says whether it is a redis-server.
-func (s *Server) Real() bool { return s.cmd != nil }
+func (s *Server) Real() bool { return s.process != nil }
 
 // Client is a plain client of the server.
 func (s *Server) Client() *redis.Client { return redis.NewClient(&redis.Options{Addr: s.Addr}) }

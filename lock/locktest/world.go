@@ -1,11 +1,8 @@
 package locktest
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,16 +24,11 @@ type World struct {
 	last    []func()
 }
 
-// Actor is one process with the lock under test.
-type Actor struct {
-	w       *World
-	l       Locker
-	clients []*redis.Client
-}
-
 const (
 	patience  = 15 * time.Second // for what must happen: far beyond every bound
 	closeTime = time.Second      // for what an actor still owes when its law is over
+
+	nodeTimeout = time.Second // of a quorum: one that a busy machine keeps
 )
 
 func newWorld(open Open, servers []*Server) *World {
@@ -83,7 +75,7 @@ func (w *World) atEnd(f func()) { w.last = append(w.last, f) }
 
 // options are those of most laws: a TTL that nobody waits for, and a node's time-out that a busy machine keeps.
 func (w *World) options(change ...func(*lock.Options)) lock.Options {
-	o := lock.Options{Prefix: w.prefix, TTL: 30 * time.Second, NodeTimeout: time.Second}
+	o := lock.Options{Prefix: w.prefix, TTL: 30 * time.Second, NodeTimeout: nodeTimeout}
 	for _, f := range change {
 		f(&o)
 	}
@@ -92,16 +84,6 @@ func (w *World) options(change ...func(*lock.Options)) lock.Options {
 
 func ttl(d time.Duration) func(*lock.Options)  { return func(o *lock.Options) { o.TTL = d } }
 func wait(d time.Duration) func(*lock.Options) { return func(o *lock.Options) { o.Wait = d } }
-
-// process opens the lock in another process.
-func (w *World) process(change ...func(*lock.Options)) *Actor {
-	return w.processVia(nil, func(*redis.Options) {}, change...)
-}
-
-// behind opens it with a proxy in front of every server.
-func (w *World) behind(change ...func(*lock.Options)) *Actor {
-	return w.processVia(w.proxied(), func(*redis.Options) {}, change...)
-}
 
 func (w *World) proxied() []*Proxy {
 	if w.proxies == nil {
@@ -113,78 +95,6 @@ func (w *World) proxied() []*Proxy {
 		}
 	}
 	return w.proxies
-}
-
-func (w *World) processVia(proxies []*Proxy, client func(*redis.Options), change ...func(*lock.Options)) *Actor {
-	a := &Actor{w: w}
-	var nodes []redis.UniversalClient
-	for i, s := range w.servers {
-		o := &redis.Options{Addr: s.Addr}
-		if proxies != nil {
-			o.Addr = proxies[i].Addr()
-		}
-		client(o)
-		a.clients = append(a.clients, redis.NewClient(o))
-		nodes = append(nodes, a.clients[i])
-	}
-	l, err := w.make(lock.Resources{Redis: nodes[0], Nodes: nodes}, w.options(change...))
-	must(err)
-	a.l = l
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.actors = append(w.actors, a)
-	return a
-}
-
-func (a *Actor) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	_ = a.l.Close(ctx)
-	a.die()
-}
-
-// die breaks the process off: its connections are gone, and nothing is released.
-func (a *Actor) die() {
-	for _, rdb := range a.clients {
-		_ = rdb.Close()
-	}
-}
-
-// acquire must succeed.
-func (a *Actor) acquire(key string) Lease { return a.acquireIn(context.Background(), key) }
-
-func (a *Actor) acquireIn(ctx context.Context, key string) Lease {
-	l, err := a.l.Acquire(ctx, key)
-	if err != nil {
-		breakIt("acquire %q: %w", key, err)
-	}
-	return l
-}
-
-// isBusy must find the lock taken.
-func (a *Actor) isBusy(key, why string) {
-	l, err := a.l.Acquire(context.Background(), key)
-	if l != nil {
-		_ = l.Release(context.Background())
-	}
-	if !errors.Is(err, lock.ErrBusy) {
-		breakIt("%s: another caller got %v, want busy", why, err)
-	}
-}
-
-// release must succeed.
-func release(l Lease) {
-	if err := l.Release(context.Background()); err != nil {
-		breakIt("release: %w", err)
-	}
-}
-
-// warm makes the servers know the scripts, so that later commands are one message each.
-func (a *Actor) warm() {
-	release(a.acquire("warm up"))
-	for _, p := range a.w.proxies {
-		p.Seen()
-	}
 }
 
 // inject makes f happen on every server.
@@ -209,69 +119,8 @@ func (w *World) commands() int {
 	return n
 }
 
-// keys lists the locks that exist; what only remembers the last fence is none.
-func (w *World) keys() []string {
-	var all []string
-	for _, rdb := range w.admins {
-		found, err := rdb.Keys(context.Background(), w.prefix+"*").Result()
-		must(err)
-		all = append(all, slices.DeleteFunc(found, func(k string) bool { return strings.HasSuffix(k, ":fence") })...)
-	}
-	return all
-}
-
-// name is the key of the only lock that exists. Its holder has a majority of nodes; the others follow.
-func (w *World) name() string {
-	var keys []string
-	eventually(patience, func() bool { keys = w.keys(); return len(keys) == len(w.servers) }, "a key on every server")
-	return keys[0]
-}
-
-// lose removes the only lock's keys by hand.
-func (w *World) lose() {
-	keys := []string{w.name()}
-	w.admin(func(rdb *redis.Client) { rdb.Del(context.Background(), keys...) })
-}
-
 func (w *World) admin(f func(rdb *redis.Client)) {
 	for _, rdb := range w.admins {
 		f(rdb)
-	}
-}
-
-// eventually waits for what must come true; within is a bound far from what is expected.
-func eventually(within time.Duration, f func() bool, format string, args ...any) {
-	for deadline := time.Now().Add(within); !f(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			breakIt("not within %v: "+format, append([]any{within}, args...)...)
-		}
-	}
-}
-
-// gone waits until no key is left.
-func (w *World) gone(within time.Duration) {
-	eventually(within, func() bool { return len(w.keys()) == 0 }, "every key removed")
-}
-
-// ended waits for the lease's context and returns its cause.
-func ended(l Lease, within time.Duration) error {
-	select {
-	case <-l.Context().Done():
-		return context.Cause(l.Context())
-	case <-time.After(within):
-		breakIt("the lease's context did not end within %v", within)
-	}
-	return nil
-}
-
-func want(ok bool, format string, args ...any) {
-	if !ok {
-		breakIt(format, args...)
-	}
-}
-
-func wantErr(err, target error, format string, args ...any) {
-	if !errors.Is(err, target) {
-		breakIt(format+": got %w, want %v", append(args, err, target)...)
 	}
 }
