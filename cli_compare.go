@@ -60,7 +60,7 @@ func (c *compareFlags) bind(f *pflag.FlagSet) {
 	f.Uint64Var(&c.config.Seed, "seed", 1, "seed of the order of users, and of rows with --repeat; 0: from the clock")
 	f.StringVar(&c.targets, "targets", "", "base URLs of lab servers to drive in place of own ones, separated by commas")
 	f.StringVar(&c.out, "out", "report", "folder for report files; empty: none")
-	c.format = choiceFlag(f, "format", "table", reportFormats,
+	c.format = choiceFlag(f, "format", "table", reportFormats[:4],
 		"what is printed to stdout; matrix: verdicts alone, in Markdown, a column for each scenario")
 }
 
@@ -152,7 +152,7 @@ func (c *compareFlags) publish(r loadtest.Report, folder *loadtest.Folder, std s
 		return err
 	}
 	if folder != nil {
-		if err := folder.Write(r); err != nil {
+		if err := folder.Write(r, stageTexts()); err != nil {
 			return err
 		}
 		_, _ = fmt.Fprintf(std.err, "report: %s\n", folder.Path())

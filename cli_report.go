@@ -8,15 +8,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"seckill/loadtest"
+	"seckill/service"
 )
 
-// reportFormats are the forms of a report; in the order of help texts.
-var reportFormats = []string{"table", "json", "markdown", "matrix"}
+// reportFormats are the forms of a report. compare prints the first four: a page belongs into a file.
+var reportFormats = []string{"table", "json", "markdown", "matrix", "html"}
 
 // writeReport writes a report in one of the formats.
 func writeReport(w io.Writer, r loadtest.Report, format string) error {
 	return map[string]func(io.Writer) error{
 		"table": r.WriteTable, "json": r.WriteJSON, "markdown": r.WriteMarkdown, "matrix": r.WriteMatrix,
+		"html": func(w io.Writer) error { return r.WriteHTML(w, stageTexts()) },
 	}[format](w)
 }
 
@@ -43,7 +45,7 @@ func reportCommand(std stdio) *cobra.Command {
 	cmd.Long = "FILE is a report.json of compare, or the folder that it is in, such as report/latest.\n" +
 		"Of two, the first is what was before and the second what came after: medians are compared, and outcomes that changed are named."
 	format = choiceFlag(cmd.Flags(), "format", "table", reportFormats,
-		"what is printed to stdout; matrix is for one report")
+		"what is printed to stdout; html: a page that needs nothing else; matrix and html are for one report")
 	return cmd
 }
 
@@ -53,4 +55,13 @@ func writeDiff(w io.Writer, d loadtest.Diff, format string) error {
 		return usage("--format %s shows one report; two are compared as table, json or markdown", format)
 	}
 	return write(w)
+}
+
+// stageTexts are the stages' explanations for a page.
+func stageTexts() map[string]loadtest.Bilingual {
+	texts := map[string]loadtest.Bilingual{}
+	for _, s := range service.Ladder() {
+		texts[s.Name] = loadtest.Bilingual{EN: loadtest.StageText(s.Text.EN), ZH: loadtest.StageText(s.Text.ZH)}
+	}
+	return texts
 }

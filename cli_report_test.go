@@ -57,7 +57,7 @@ func TestReportOfRepeatedRows(t *testing.T) {
 		require.Zero(t, r.code, r.err)
 		require.Contains(t, r.out, words)
 	}
-	for _, format := range []string{"matrix"} {
+	for _, format := range []string{"html", "matrix"} {
 		refused(t, seckill(t, "report", "--format="+format, folder, folder), exitUsage, "shows one report")
 	}
 }

@@ -59,7 +59,7 @@ func TestBadUsage(t *testing.T) {
 		"report a b c":                                                      "accepts between 1 and 2 arg",
 		"report go.mod":                                                     "not a report of compare",
 		"report nonsense.json":                                              "no such file",
-		"report --format pdf go.mod":                                        "want one of table, json, markdown, matrix",
+		"report --format pdf go.mod":                                        "want one of table, json, markdown, matrix, html",
 		"job --lock mutex":                                                  "want one of hash, incr, lua",
 		"job --processes 0":                                                 "--processes must be 1 to 32",
 		"show":                                                              "accepts 1 arg",

@@ -102,7 +102,7 @@ func TestCompareWritesAReport(t *testing.T) {
 	require.Zero(t, r.code, r.err)
 	require.Contains(t, r.out, "1 rows, each as its stage claims.")
 	require.Contains(t, r.err, "[1/1] conditional single: ok")
-	for _, name := range []string{"report.json", "report.md", "report.txt", "results/001-conditional-single.bin"} {
+	for _, name := range []string{"report.json", "report.html", "report.md", "report.txt", "results/001-conditional-single.bin"} {
 		info, err := os.Stat(filepath.Join(out, "latest", name))
 		require.NoError(t, err)
 		require.Positive(t, info.Size(), name)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Folder is where the files of one comparison go: report.json, report.md, report.txt, and results/ with every request's
-// result, to be read with `vegeta report`.
+// Folder is where the files of one comparison go: report.json, report.html, report.md, report.txt, and results/ with
+// every request's result, to be read with `vegeta report`.
 type Folder struct {
 	path string
 	n    atomic.Int64
@@ -48,10 +48,11 @@ func (f *Folder) Results(r Row) (io.WriteCloser, error) {
 	return os.Create(filepath.Join(f.path, "results", name))
 }
 
-// Write writes the report's files and points <out>/latest at the folder.
-func (f *Folder) Write(r Report) error {
+// Write writes the report's files and points <out>/latest at the folder. texts are those of Report.WriteHTML.
+func (f *Folder) Write(r Report, texts map[string]Bilingual) error {
 	for name, write := range map[string]func(io.Writer) error{
 		"report.json": r.WriteJSON, "report.md": r.WriteMarkdown, "report.txt": r.WriteTable,
+		"report.html": func(w io.Writer) error { return r.WriteHTML(w, texts) },
 	} {
 		var text strings.Builder
 		if err := write(&text); err != nil {

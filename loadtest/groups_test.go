@@ -111,6 +111,8 @@ func FuzzReadReport(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text.String())
+	f.Add(`{"rows":[{"stage":"s","scenario":"m","status":"ran","initial_stock":-5,"series":[{"at_ms":-5,"orders":9},{"at_ms":-5},{"at_ms":1e308,"orders":-7}],
+		"latency_histogram":{"accepted":[{"le_ms":1e-320,"n":1},{"le_ms":0.001,"n":9e18},{"le_ms":1e9,"n":5}],"rejected":[{"le_ms":-1,"n":-1}]}}]}`)
 	f.Add(`{"rows":[{"stage":"s","scenario":"m","status":"ran","claim":null,"series":[{}],"latency_ms":{}}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := ReadReport(strings.NewReader(text))
@@ -120,6 +122,7 @@ func FuzzReadReport(f *testing.F) {
 		var out strings.Builder
 		require.NoError(t, r.WriteTable(&out))
 		require.NoError(t, r.WriteMatrix(&out))
+		require.NoError(t, r.WriteHTML(&out, nil))
 	})
 }
 

@@ -71,12 +71,12 @@ func TestFolder(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, first.Path(), second.Path())
 	for _, f := range []*Folder{first, second} {
-		require.NoError(t, f.Write(sampleReport()))
+		require.NoError(t, f.Write(sampleReport(), nil))
 		latest, err := filepath.EvalSymlinks(filepath.Join(out, "latest"))
 		require.NoError(t, err)
 		require.Equal(t, filepath.Base(f.Path()), filepath.Base(latest))
 	}
-	for _, name := range []string{"report.json", "report.md", "report.txt"} {
+	for _, name := range []string{"report.json", "report.html", "report.md", "report.txt"} {
 		text, err := os.ReadFile(filepath.Join(out, "latest", name))
 		require.NoError(t, err)
 		require.NotEmpty(t, text)
