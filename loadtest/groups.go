@@ -102,10 +102,18 @@ func (g *Group) sum(rows []Row) {
 }
 
 func (g *Group) measure(rows []Row) {
-	whole := func(value func(Row) int) func(Row) float64 { return func(r Row) float64 { return float64(value(r)) } }
+	whole := func(value func(Row) int) func(Row) (float64, bool) {
+		return func(r Row) (float64, bool) { return float64(value(r)), true }
+	}
+	// Where nothing was accepted, or nothing rejected, there is no latency, and 0 would be a very good one.
+	latency := func(of func(Latency) Percentiles, at func(Percentiles) float64) func(Row) (float64, bool) {
+		return func(r Row) (float64, bool) { return at(of(r.Latency)), of(r.Latency).Max > 0 }
+	}
+	sold, refused := func(l Latency) Percentiles { return l.Accepted }, func(l Latency) Percentiles { return l.Rejected }
+	p50, p95 := func(p Percentiles) float64 { return p.P50 }, func(p Percentiles) float64 { return p.P95 }
 	for _, m := range []struct {
 		to    *Spread
-		value func(Row) float64
+		value func(Row) (float64, bool)
 	}{
 		{&g.Orders, whole(func(r Row) int { return r.Orders })},
 		{&g.Oversold, whole(func(r Row) int { return r.Oversold })},
@@ -113,15 +121,15 @@ func (g *Group) measure(rows []Row) {
 		{&g.Undersold, whole(func(r Row) int { return r.Undersold })},
 		{&g.MaxHolders, whole(func(r Row) int { return r.MaxHolders })},
 		{&g.Dropped, whole(func(r Row) int { return r.Dropped })},
-		{&g.RPS, func(r Row) float64 { return r.RPS }},
-		{&g.AcceptedP50, func(r Row) float64 { return r.Latency.Accepted.P50 }},
-		{&g.AcceptedP95, func(r Row) float64 { return r.Latency.Accepted.P95 }},
-		{&g.RejectedP50, func(r Row) float64 { return r.Latency.Rejected.P50 }},
-		{&g.RejectedP95, func(r Row) float64 { return r.Latency.Rejected.P95 }},
+		{&g.RPS, func(r Row) (float64, bool) { return r.RPS, true }},
+		{&g.AcceptedP50, latency(sold, p50)}, {&g.AcceptedP95, latency(sold, p95)},
+		{&g.RejectedP50, latency(refused, p50)}, {&g.RejectedP95, latency(refused, p95)},
 	} {
 		var values []float64
 		for _, row := range rows {
-			values = append(values, m.value(row))
+			if v, ok := m.value(row); ok {
+				values = append(values, v)
+			}
 		}
 		*m.to = spreadOf(values)
 	}

@@ -58,6 +58,14 @@ func TestInvalidRepeatsAreCountedAndNotMeasured(t *testing.T) {
 	require.Equal(t, Spread{Median: 2, Min: 2, Max: 2}, g.Orders)
 }
 
+func TestRepeatWithoutAnAnswerHasNoLatency(t *testing.T) {
+	p := small(2, 4, Claim{})
+	none, some := judge(p, measured(p, 0, 1, 1)), judge(p, measured(p, 0, 1, 1))
+	none.Latency.Rejected, some.Latency.Rejected = Percentiles{}, Percentiles{P50: 3, P95: 8, P99: 9, Max: 9}
+	g := groups([]Row{none, some, none})[0]
+	require.Equal(t, Spread{Median: 8, Min: 8, Max: 8}, g.RejectedP95)
+}
+
 func TestRepeatedTablesShowMedianAndRange(t *testing.T) {
 	var text, markdown strings.Builder
 	r := repeatedReport(1)
