@@ -37,12 +37,15 @@ type answer[T any] struct {
 // answered tells an answer, be it an error, from a failure to get one. A server that is only not ready has not answered;
 // a client that was closed will not.
 func answered(err error) bool {
+	if err == nil {
+		return true
+	}
 	var reply redis.Error
 	if errors.As(err, &reply) {
 		kind, _, _ := strings.Cut(reply.Error(), " ")
 		return !slices.Contains(notReady, kind)
 	}
-	return err == nil || slices.ContainsFunc(conclusive, func(target error) bool { return errors.Is(err, target) })
+	return slices.ContainsFunc(conclusive, func(target error) bool { return errors.Is(err, target) })
 }
 
 // conclusive are the errors that another copy would not change.

@@ -15,11 +15,11 @@ var errYoung = errors.New("node restarted less than RestartGrace ago")
 
 // grown sends s once together with INFO, in the same round trip, and makes the success of a node that has not been up
 // for RestartGrace an errYoung.
-func (n *node) grown(ctx context.Context, s script, keys []string, args []any) *redis.Cmd {
-	cmd := s.sha(ctx, keys, args)
+func (n *node) grown(ctx context.Context, s script, words []any) *redis.Cmd {
+	cmd := s.sha(ctx, words)
 	up := n.withUptime(ctx, cmd)
 	if err := cmd.Err(); err != nil && unknownScript(err) {
-		cmd = s.text(ctx, keys, args)
+		cmd = s.text(ctx, words)
 		up = n.withUptime(ctx, cmd)
 	}
 	if cmd.Err() == nil && up < n.o.RestartGrace {

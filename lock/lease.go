@@ -12,7 +12,8 @@ import (
 // Lease is one share of a lock's ownership. Its methods are safe for concurrent use.
 type Lease struct {
 	own    *ownership
-	parent *Lease // the lease of the same locker and key in Acquire's ctx, live or not
+	parent *Lease    // the lease of the same locker and key in Acquire's ctx, live or not
+	values valuesAnd // what ctx is made of
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -30,13 +31,27 @@ type leaseKey struct {
 // newShare adds a share to own, or returns nil when own has ended.
 func newShare(ctx context.Context, own *ownership, parent *Lease) *Lease {
 	s := &Lease{own: own, parent: parent}
-	keep := context.WithValue(context.WithoutCancel(ctx), leaseKey{own.l, own.key}, s)
-	s.ctx, s.cancel = context.WithCancelCause(keep)
+	s.values = valuesAnd{context.Background(), ctx, s}
+	s.ctx, s.cancel = context.WithCancelCause(&s.values)
 	if !own.join(s) {
 		s.cancel(ErrReleased)
 		return nil
 	}
 	return s
+}
+
+// valuesAnd has the values of a context, not its end, and a lease in addition.
+type valuesAnd struct {
+	context.Context
+	values context.Context
+	lease  *Lease
+}
+
+func (c *valuesAnd) Value(key any) any {
+	if k, ok := key.(leaseKey); ok && k.l == c.lease.own.l && k.key == c.lease.own.key {
+		return c.lease
+	}
+	return c.values.Value(key)
 }
 
 // liveIn finds the nearest lease of l and key in ctx that is still ours.
@@ -100,6 +115,7 @@ type ownership struct {
 
 	mu       sync.Mutex
 	shares   []*Lease
+	first    [1]*Lease // room for the most common number of them
 	deadline time.Time // zero: nothing expires
 	clipped  bool      // the deadline is MaxHold's
 	timer    *time.Timer
@@ -172,6 +188,9 @@ func (o *ownership) join(s *Lease) bool {
 	defer o.mu.Unlock()
 	if o.ended != nil {
 		return false
+	}
+	if o.shares == nil {
+		o.shares = o.first[:0]
 	}
 	o.shares = append(o.shares, s)
 	return true

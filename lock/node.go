@@ -94,7 +94,7 @@ func (n *node) acquire(ctx context.Context, c claim) (reply, error) {
 		return reply{}, errWithdrawn
 	}
 	r, err := n.ask(ctx, c)
-	uncounted := errors.Is(err, errYoung) || errors.Is(err, ErrReplicas) // the server has done it all the same
+	uncounted := err != nil && (errors.Is(err, errYoung) || errors.Is(err, ErrReplicas)) // it was executed all the same
 	if t.end(r.held || uncounted, answered(err) || uncounted) {
 		n.tidy(c)
 	}
@@ -102,12 +102,14 @@ func (n *node) acquire(ctx context.Context, c claim) (reply, error) {
 }
 
 func (n *node) ask(ctx context.Context, c claim) (reply, error) {
-	s, keys, args := acquireScript, []string{c.key}, []any{c.token, c.ttl.Milliseconds()}
+	var cmd *redis.Cmd
 	if c.fenced {
-		s, keys = acquireFencedScript, append(keys, fenceOf(c.key))
-		args = append(args, max(time.Hour, 2*n.o.TTL).Milliseconds())
+		remembered := max(time.Hour, 2*n.o.TTL).Milliseconds()
+		words := acquireFencedScript.with(2, c.key, fenceOf(c.key), c.token, c.ttl.Milliseconds(), remembered)
+		cmd = n.command(ctx, acquireFencedScript, c.key, words)
+	} else {
+		cmd = n.command(ctx, acquireScript, c.key, acquireScript.with(1, c.key, c.token, c.ttl.Milliseconds()))
 	}
-	cmd := n.command(ctx, s, keys, args)
 	switch v := cmd.Val().(type) {
 	case string:
 		fence, err := strconv.ParseInt(v, 10, 64)
@@ -122,14 +124,14 @@ func (n *node) ask(ctx context.Context, c claim) (reply, error) {
 }
 
 // command sends an acquire with what the options add to it.
-func (n *node) command(ctx context.Context, s script, keys []string, args []any) *redis.Cmd {
+func (n *node) command(ctx context.Context, s script, key string, words []any) *redis.Cmd {
 	switch {
 	case n.o.MinReplicas > 0:
-		return n.replicated(ctx, s, keys, args)
+		return n.replicated(ctx, s, key, words)
 	case n.o.RestartGrace > 0:
-		return n.grown(ctx, s, keys, args)
+		return n.grown(ctx, s, words)
 	}
-	return s.sendOnce(ctx, n.rdb, keys, args...)
+	return s.sendOnce(ctx, n.rdb, words)
 }
 
 // unlock deletes the key if it is ours, wakes waiters, and says whether it was. What a copy of the acquire may still
@@ -137,7 +139,7 @@ func (n *node) command(ctx context.Context, s script, keys []string, args []any)
 func (n *node) unlock(ctx context.Context, c claim) (verdict, error) {
 	t := n.trail(c)
 	t.withdraw()
-	was, err := releaseScript.sendOnce(ctx, n.rdb, []string{c.key}, c.token, channelOf(c.key)).Int64()
+	was, err := releaseScript.sendOnce(ctx, n.rdb, releaseOf(c)).Int64()
 	if err != nil {
 		return unknown, err
 	}
@@ -153,19 +155,19 @@ func (n *node) unlock(ctx context.Context, c claim) (verdict, error) {
 
 // renew sends the batch in one pipeline.
 func (n *node) renew(ctx context.Context, batch []claim) []verdict {
-	args := func(c claim) []any { return []any{c.token, c.ttl.Milliseconds()} }
 	if n.o.MinReplicas > 0 {
-		return n.renewReplicated(ctx, batch, args)
+		return n.renewReplicated(ctx, batch)
 	}
-	return verdicts(pipeline(ctx, n.rdb, renewScript, batch, args))
+	return verdicts(pipeline(ctx, n.rdb, renewScript, batch, renewOf))
 }
 
 // unlockAll is unlock for many claims in one pipeline.
 func (n *node) unlockAll(ctx context.Context, batch []claim) []verdict {
-	return verdicts(pipeline(ctx, n.rdb, releaseScript, batch, func(c claim) []any {
-		return []any{c.token, channelOf(c.key)}
-	}))
+	return verdicts(pipeline(ctx, n.rdb, releaseScript, batch, releaseOf))
 }
+
+func releaseOf(c claim) []any { return releaseScript.with(1, c.key, c.token, channelOf(c.key)) }
+func renewOf(c claim) []any   { return renewScript.with(1, c.key, c.token, c.ttl.Milliseconds()) }
 
 // verdicts reads answers of 1 (it was ours) and 0.
 func verdicts(cmds []once) []verdict {

@@ -11,16 +11,16 @@ import (
 // fail-over unlikely, not impossible: the replica that is promoted may be another one.
 
 // replicated sends s once, as sendOnce does, and makes an unacknowledged success an ErrReplicas.
-func (n *node) replicated(ctx context.Context, s script, keys []string, args []any) *redis.Cmd {
-	rdb, err := n.primary(ctx, keys[0])
-	cmd := s.sha(ctx, keys, args)
+func (n *node) replicated(ctx context.Context, s script, key string, words []any) *redis.Cmd {
+	rdb, err := n.primary(ctx, key)
+	cmd := s.sha(ctx, words)
 	if err != nil {
 		cmd.SetErr(err)
 		return cmd.Cmd
 	}
 	enough := n.withWait(ctx, rdb, cmd)
 	if err := cmd.Err(); err != nil && unknownScript(err) {
-		cmd = s.text(ctx, keys, args)
+		cmd = s.text(ctx, words)
 		enough = n.withWait(ctx, rdb, cmd)
 	}
 	if _, held := cmd.Val().(string); held && !enough {
@@ -44,7 +44,7 @@ func (n *node) withWait(ctx context.Context, rdb redis.UniversalClient, cmds ...
 }
 
 // renewReplicated is renew in strict mode, one pipeline for each primary. What was not acknowledged stays unknown.
-func (n *node) renewReplicated(ctx context.Context, batch []claim, args func(claim) []any) []verdict {
+func (n *node) renewReplicated(ctx context.Context, batch []claim) []verdict {
 	groups := map[redis.UniversalClient][]int{}
 	for i, c := range batch {
 		if rdb, err := n.primary(ctx, c.key); err == nil {
@@ -55,7 +55,7 @@ func (n *node) renewReplicated(ctx context.Context, batch []claim, args func(cla
 	for rdb, which := range groups {
 		cmds := make([]once, len(which))
 		for i, at := range which {
-			cmds[i] = renewScript.text(ctx, []string{batch[at].key}, args(batch[at]))
+			cmds[i] = renewScript.text(ctx, renewOf(batch[at]))
 		}
 		enough := n.withWait(ctx, rdb, cmds...)
 		for i, v := range verdicts(cmds) {

@@ -42,8 +42,9 @@ const (
 // place is one Acquire's place in a line.
 type place struct {
 	s       *signals
-	channel string
-	line    *line // nil: not in line yet
+	name    string // of the lock
+	channel string // set with line
+	line    *line  // nil: not in line yet
 	wake    chan struct{}
 	won     bool
 	pauses  polling
@@ -59,12 +60,15 @@ func newSignals(rdb redis.UniversalClient, bg *background) *signals {
 	return &signals{rdb: rdb, bg: bg, lines: map[string]*line{}, changed: make(chan struct{}, 1)}
 }
 
-func (s *signals) newTurn(channel string) turn { return &place{s: s, channel: channel} }
+func (s *signals) newTurn(name string) turn { return &place{s: s, name: name} }
 
 func (p *place) crowded() bool {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
-	l := p.s.lines[p.channel]
+	if len(p.s.lines) == 0 {
+		return false
+	}
+	l := p.s.lines[channelOf(p.name)]
 	return l != nil && len(l.queue) > 0
 }
 
@@ -114,6 +118,7 @@ func (p *place) join() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.wake = make(chan struct{}, 1)
+	p.channel = channelOf(p.name)
 	p.line = s.lines[p.channel]
 	if p.line == nil {
 		p.line = &line{}

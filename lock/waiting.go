@@ -22,7 +22,7 @@ func (l *locker) newTurn(name string) turn {
 	if l.signals == nil {
 		return &polling{closed: l.bg.open.Done()}
 	}
-	return l.signals.newTurn(channelOf(name))
+	return l.signals.newTurn(name)
 }
 
 // polling asks again after a pause that is random, so that waiters do not march in step, and that grows, so that many
