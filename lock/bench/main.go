@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 5000, "pairs of each lock")
+	rounds := flag.Int("rounds", 240, "rounds, each of 25 pairs of every lock")
 	laws := flag.Bool("laws", true, "also score the laws")
 	flag.Parse()
 	if err := run(*rounds, *laws); err != nil {

@@ -17,23 +17,32 @@ import (
 
 // pair is one uncontended acquire and release.
 type pair struct {
-	name  string
-	run   func() error
-	times []time.Duration
+	name    string
+	run     func() error
+	times   []time.Duration
+	medians []time.Duration // by round
 }
 
-// measure runs the pairs in turns, in another order every time, so that whatever the machine does meanwhile, and whatever
-// one of them leaves behind, hits all of them alike.
+// batch is how many pairs of one lock follow each other.
+const batch = 25
+
+// measure runs the pairs in rounds, a batch of each in every round and in another order every time, so that whatever the
+// machine does meanwhile, and whatever one of them leaves behind, hits all of them alike. The first tenth warms up.
 func measure(pairs []*pair, rounds int) error {
-	for i := range rounds + rounds/10 {
+	for i := range rounds + rounds/10 + 1 {
 		for _, at := range mrand.Perm(len(pairs)) {
 			p := pairs[at]
-			began := time.Now()
-			if err := p.run(); err != nil {
-				return fmt.Errorf("%s: %w", p.name, err)
+			times := make([]time.Duration, batch)
+			for j := range times {
+				began := time.Now()
+				if err := p.run(); err != nil {
+					return fmt.Errorf("%s: %w", p.name, err)
+				}
+				times[j] = time.Since(began)
 			}
-			if i >= rounds/10 { // the first tenth warms up
-				p.times = append(p.times, time.Since(began))
+			if i > rounds/10 {
+				slices.Sort(times)
+				p.times, p.medians = append(p.times, times...), append(p.medians, quantile(times, .5))
 			}
 		}
 	}
@@ -43,8 +52,18 @@ func measure(pairs []*pair, rounds int) error {
 	return nil
 }
 
-// at is a quantile of the sorted times.
-func (p *pair) at(q float64) time.Duration { return p.times[int(q*float64(len(p.times)-1))] }
+// quantile is one of sorted values.
+func quantile[T any](sorted []T, q float64) T { return sorted[int(q*float64(len(sorted)-1))] }
+
+// relative are the pair's speeds in every round, 1 being that of the same round's raw pair; sorted.
+func (p *pair) relative(raw *pair) []float64 {
+	ratios := make([]float64, len(p.medians))
+	for i, m := range p.medians {
+		ratios[i] = float64(raw.medians[i]) / float64(m)
+	}
+	slices.Sort(ratios)
+	return ratios
+}
 
 // raw is what every lock is compared with: SET NX with an expiry, and the compare-and-delete script.
 func raw(rdb *redis.Client) *pair {
@@ -77,11 +96,12 @@ func of(name string, l locktest.Locker) *pair {
 
 // print writes the Markdown table; the first pair is the measure of the others.
 func print(out io.Writer, pairs []*pair) {
-	fmt.Fprintln(out, "| acquire + release, uncontended | p10 | p50 | p99 | pairs per second, relative to raw (p10; p50) |")
-	fmt.Fprintln(out, "|---|--:|--:|--:|--:|")
+	fmt.Fprintln(out, "| acquire + release, uncontended | p50 | p99 | pairs per second, raw = 1 (p10–p90 of the rounds) |")
+	fmt.Fprintln(out, "|---|--:|--:|--:|")
 	for _, p := range pairs {
-		ratio := func(q float64) float64 { return float64(pairs[0].at(q)) / float64(p.at(q)) }
-		fmt.Fprintf(out, "| %s | %v | %v | %v | %.2f; %.2f |\n", p.name, round(p.at(.1)), round(p.at(.5)), round(p.at(.99)), ratio(.1), ratio(.5))
+		r := p.relative(pairs[0])
+		fmt.Fprintf(out, "| %s | %v | %v | %.2f (%.2f–%.2f) |\n", p.name, round(quantile(p.times, .5)), round(quantile(p.times, .99)),
+			quantile(r, .5), quantile(r, .1), quantile(r, .9))
 	}
 }
 

@@ -84,15 +84,11 @@ func (p *process) run(started chan<- error) {
 
 // ready waits until the server answers and checks that it is ours.
 func (p *process) ready(addr string) error {
-	rdb := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1})
-	defer rdb.Close()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	late := time.After(readyTime)
 	for {
-		info, err := rdb.Info(context.Background(), "server").Result()
-		_, rest, _ := strings.Cut(info, "process_id:")
-		pid, _, _ := strings.Cut(rest, "\r\n")
+		pid, err := whoServes(addr)
 		switch {
 		case err == nil && pid == strconv.Itoa(p.cmd.Process.Pid):
 			return nil
@@ -107,6 +103,21 @@ func (p *process) ready(addr string) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// whoServes is the process id of the server. While nobody listens it asks nothing, as go-redis would log that.
+func whoServes(addr string) (pid string, err error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	_ = conn.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
+	defer rdb.Close()
+	info, err := rdb.Info(context.Background(), "server").Result()
+	_, rest, _ := strings.Cut(info, "process_id:")
+	pid, _, _ = strings.Cut(rest, "\r\n")
+	return pid, err
 }
 
 // kill ends the process, frozen or not, and waits until it is gone.
