@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"seckill/loadtest"
+	"seckill/repository"
 	"seckill/service"
 )
 
@@ -35,8 +36,7 @@ func (c *compareFlags) aim() error {
 	return nil
 }
 
-// compareTargets drives servers that run elsewhere. Their engines are not known, so that the stages claim what they
-// claim on any engine.
+// compareTargets drives servers that run elsewhere, on engines that they name.
 func (c *compareFlags) compareTargets(ctx context.Context, stages []service.Stage, std stdio) error {
 	servers := loadtest.Remote{URLs: c.config.Targets}
 	var names []string
@@ -46,7 +46,13 @@ func (c *compareFlags) compareTargets(ctx context.Context, stages []service.Stag
 	if err := servers.Check(ctx, names); err != nil {
 		return interrupted(ctx, err)
 	}
+	engines, err := servers.Engines(ctx)
+	if err != nil {
+		return interrupted(ctx, err)
+	}
 	env := machine()
-	env.Redis.Kind, env.DB.Kind = "target", "target"
+	env.Redis = loadtest.Engine{Kind: "target", Version: named(repository.EngineInfo(engines.Redis))}
+	env.DB = loadtest.Engine{Kind: "target", Version: named(repository.EngineInfo(engines.DB))}
+	c.config.Stages = measurable(stages, service.EngineOf(engines.DB.Kind, engines.DB.Version))
 	return c.measure(ctx, servers, env, std)
 }

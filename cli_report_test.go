@@ -83,6 +83,9 @@ func TestCompareDrivesTargets(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(r.out), &report))
 	require.Equal(t, "multi", report.Rows[0].Scenario, "what targets can show")
 	require.Equal(t, "target", report.Env.DB.Kind)
+	require.Contains(t, report.Env.DB.Version, "sqlite 3")
+	rows = compare(t, 0, "--stages=for-update --scenarios=multi --targets="+targets)
+	require.Contains(t, rows["for-update multi"].Verdict, "n/a: SQLite has no row locks", "the claims are those of the servers' engine")
 	require.Equal(t, crew.URLs(), report.Config.Targets)
 }
 

@@ -26,7 +26,7 @@ func compare(t *testing.T, code int, line string) map[string]loadtest.Row {
 	d.DisallowUnknownFields()
 	require.NoError(t, d.Decode(&report), r.out)
 	require.False(t, d.More(), "more than the report on stdout")
-	require.Equal(t, report.Env.DB.Kind == "target", report.Env.DB.Version == "", "what runs elsewhere is not known")
+	require.NotEmpty(t, report.Env.DB.Version)
 	rows := map[string]loadtest.Row{}
 	for _, row := range report.Rows {
 		rows[row.Stage+" "+row.Scenario] = row

@@ -146,6 +146,7 @@ func TestAnswersKeepToOpenAPI(t *testing.T) {
 	c.ask(200, "GET", "/api/v1/stages", "")
 	c.ask(200, "GET", "/api/v1/lab/spans?voucher="+strings.TrimPrefix(v, "/api/v1/vouchers/"), "")
 	c.ask(400, "GET", "/api/v1/lab/spans", "")
+	c.ask(200, "GET", "/api/v1/lab/engines", "")
 	c.ask(200, "POST", v+"/reset?stock=3", "")
 	c.ask(422, "POST", v+"/reset", `{"stock":-1}`)
 	for _, method := range []string{"GET", "POST"} {

@@ -70,6 +70,9 @@ func openApp(ctx context.Context, s *serveFlags, at addresses, log *slog.Logger,
 		Stage:    stage, Ready: ready(store, rdb), Lab: s.labMode(), Spans: spans, Metrics: metrics,
 		MaxInFlight: s.maxInflight, Log: log,
 	}
+	if o.Engines, err = inUse(ctx, store, rdb); err != nil {
+		return a, err
+	}
 	if err := a.access(&o, s, locks, rdb); err != nil {
 		return a, err
 	}
@@ -134,6 +137,15 @@ func (a *app) openRedis(ctx context.Context, at addresses) (redis.UniversalClien
 	nodes, err := openNodes(at.nodes)
 	a.closers = append(a.closers, func(context.Context) error { closeAll(nodes); return nil })
 	return rdb, nodes, err
+}
+
+// inUse are the engines that a server works on.
+func inUse(ctx context.Context, store *repository.Store, rdb redis.UniversalClient) (*router.Engines, error) {
+	r, err := repository.NewRedis(rdb).Engine(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("redis does not answer: %w", err)
+	}
+	return &router.Engines{Redis: router.EngineInfo(r), DB: router.EngineInfo(store.Engine())}, nil
 }
 
 func ready(store *repository.Store, rdb redis.UniversalClient) func(context.Context) error {

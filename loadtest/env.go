@@ -35,7 +35,7 @@ type Env struct {
 
 // Engine is one backend.
 type Engine struct {
-	Kind    string `json:"kind"`    // embedded, spawn, address, or target: whatever the servers elsewhere have
+	Kind    string `json:"kind"`    // embedded, spawn, address, or target: that of servers elsewhere
 	Version string `json:"version"` // name and version of what answered
 }
 

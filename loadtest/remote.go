@@ -84,6 +84,34 @@ func (a *api) checkTarget(ctx context.Context, base string, stages []string) err
 	return nil
 }
 
+// RemoteEngines are the kinds and versions of engines as the servers tell them, such as mariadb and 11.4.2.
+type RemoteEngines struct {
+	Redis Engine `json:"redis"`
+	DB    Engine `json:"db"`
+}
+
+// Engines asks all servers what they store their data in. Servers that differ can't be one sale.
+func (r Remote) Engines(ctx context.Context) (RemoteEngines, error) {
+	client := newClient(ctx, 1, remoteTimeout)
+	defer client.CloseIdleConnections()
+	a := &api{client: client}
+	var all RemoteEngines
+	for i, base := range r.URLs {
+		var one RemoteEngines
+		if err := a.call(ctx, http.MethodGet, base+"/api/v1/lab/engines", nil, &one); err != nil {
+			return RemoteEngines{}, fmt.Errorf("target %s does not tell its engines: %w", base, err)
+		}
+		if i > 0 && one != all {
+			return RemoteEngines{}, fmt.Errorf("target %s is on %s and %s, another one on %s and %s", base,
+				one.Redis.name(), one.DB.name(), all.Redis.name(), all.DB.name())
+		}
+		all = one
+	}
+	return all, nil
+}
+
+func (e Engine) name() string { return strings.TrimSpace(e.Kind + " " + e.Version) }
+
 // cause is an HTTP client's error without the URL, which the caller names.
 func cause(err error) error {
 	var u *url.Error

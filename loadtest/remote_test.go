@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -59,6 +60,24 @@ func TestRemoteCheckNamesTheReason(t *testing.T) {
 	}
 	_, err := Remote{URLs: []string{"http://a"}}.Start(t.Context(), Spec{Processes: 2})
 	require.ErrorContains(t, err, "2 servers are needed, 1 are named")
+}
+
+func TestRemoteEnginesMustBeTheSame(t *testing.T) {
+	server := func(version string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(w, `{"redis":{"kind":"redis","version":"8"},"db":{"kind":"mysql","version":%q}}`, version)
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	a, same, other := server("8.4.1"), server("8.4.1"), server("8.4.2")
+	got, err := Remote{URLs: []string{a, same}}.Engines(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, RemoteEngines{Redis: Engine{"redis", "8"}, DB: Engine{"mysql", "8.4.1"}}, got)
+	_, err = Remote{URLs: []string{a, other}}.Engines(t.Context())
+	require.ErrorContains(t, err, "target "+other+" is on redis 8 and mysql 8.4.2, another one on redis 8 and mysql 8.4.1")
+	_, err = Remote{URLs: elsewhere(t, &shop{})}.Engines(t.Context())
+	require.ErrorContains(t, err, "does not tell its engines")
 }
 
 func TestParseTargets(t *testing.T) {

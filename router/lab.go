@@ -94,6 +94,23 @@ func (a *api) listSpans(c *gin.Context) error {
 	return nil
 }
 
+// Engines are what a server stores its data in.
+type Engines struct {
+	Redis EngineInfo `json:"redis"`
+	DB    EngineInfo `json:"db"`
+}
+
+// EngineInfo is one engine, such as mariadb 11.4.2. An engine that tells no version has none.
+type EngineInfo struct {
+	Kind    string `json:"kind"`
+	Version string `json:"version"`
+}
+
+func (a *api) showEngines(c *gin.Context) error {
+	c.JSON(http.StatusOK, a.Engines)
+	return nil
+}
+
 // sellRoutes are the simplest form of the lesson, for a browser and for any load tool: GET and POST.
 func (a *api) sellRoutes(g *gin.RouterGroup) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {

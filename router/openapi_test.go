@@ -45,7 +45,7 @@ func TestOpenAPINamesTheRoutes(t *testing.T) {
 	for _, lab := range []bool{true, false} {
 		h, err := New(Options{
 			Lab: lab, Signer: signer, Metrics: NewMetrics(), Sell: &service.Sell{}, Spans: service.NewSpans("p1", 1),
-			Life: &service.Life{}, Preheater: &service.Preheater{},
+			Life: &service.Life{}, Preheater: &service.Preheater{}, Engines: &Engines{},
 		})
 		require.NoError(t, err)
 		var routes []string

@@ -29,6 +29,8 @@ type Options struct {
 	// Sell and Spans serve lab mode; nil leaves their routes out.
 	Sell  *service.Sell
 	Spans *service.Spans
+	// Engines are shown in lab mode to load generators on other hosts; nil leaves the route out.
+	Engines *Engines
 	// Signer checks bearer tokens. Required outside of lab mode.
 	Signer *Signer
 
@@ -125,6 +127,9 @@ func (a *api) routes(e *gin.Engine) {
 	v1.GET("/vouchers/:id/orders", a.handle(a.listOrders))
 	if a.Spans != nil {
 		v1.GET("/lab/spans", a.handle(a.listSpans))
+	}
+	if a.Engines != nil {
+		v1.GET("/lab/engines", a.handle(a.showEngines))
 	}
 	if a.Sell != nil {
 		a.sellRoutes(e.Group("/", limit))

@@ -125,6 +125,14 @@ func TestLab_ChoosesTheStage(t *testing.T) {
 	s.do("GET", "/api/v1/lab/spans", "").is(400, "bad_request")
 }
 
+func TestLab_TellsItsEngines(t *testing.T) {
+	s := newShop(t, func(o *Options) {
+		o.Engines = &Engines{Redis: EngineInfo{Kind: "miniredis"}, DB: EngineInfo{"mariadb", "11.4.2"}}
+	})
+	answer := s.do("GET", "/api/v1/lab/engines", "").is(200, "")
+	require.JSONEq(t, `{"redis":{"kind":"miniredis","version":""},"db":{"kind":"mariadb","version":"11.4.2"}}`, answer.Body)
+}
+
 func TestLab_ResetAndOrders(t *testing.T) {
 	s := newShop(t)
 	path := s.voucher(5)
