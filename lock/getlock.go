@@ -39,6 +39,9 @@ const slice = time.Second
 // acquire waits in the server, not here. SELECT GET_LOCK(name, seconds) answers 1, 0 after the wait, or NULL.
 func (s *session) acquire(ctx context.Context, key string, _ *ownership) (g grant, err error) {
 	conn, err := s.db.Conn(ctx)
+	if err != nil && ctx.Err() != nil {
+		return g, nil // every connection has a holder or a waiter: as busy as the lock
+	}
 	if err != nil {
 		return g, err
 	}

@@ -16,6 +16,27 @@ import (
 	"seckill/repository/backend"
 )
 
+// longWait is longer than a server may be silent before it counts as unreachable.
+const longWait = 700 * time.Millisecond
+
+// A mutex is nobody to be silent: whoever waited for it to the end was too late, however long that was.
+func TestSpentWaitForAMutexIsBusy(t *testing.T) {
+	l, err := lock.Open("mutex", lock.Resources{}, lock.Options{Wait: longWait})
+	require.NoError(t, err)
+	ctx := context.Background()
+	held, err := l.Acquire(ctx, "k")
+	require.NoError(t, err)
+	_, err = l.Acquire(ctx, "k")
+	require.ErrorIs(t, err, lock.ErrBusy)
+	cancelled, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	_, err = l.Acquire(cancelled, "k")
+	require.ErrorIs(t, err, lock.ErrBusy)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, held.Release(ctx))
+	require.NoError(t, l.Close(ctx))
+}
+
 func TestGetLock(t *testing.T) {
 	ctx := context.Background()
 	srv, err := backend.SpawnDB(ctx)
@@ -65,6 +86,15 @@ func TestGetLock(t *testing.T) {
 	}()
 	require.NoError(t, held.Release(short), "on a context that has ended")
 	require.NoError(t, <-got, "the waiter")
+
+	// A wait that is spent in the queue for a connection says that the lock is busy, and not that nobody answers.
+	full, pool := open(lock.Options{Wait: longWait})
+	pool.SetMaxOpenConns(1)
+	last, err := full.Acquire(ctx, "k")
+	require.NoError(t, err)
+	_, err = full.Acquire(ctx, "k2")
+	require.ErrorIs(t, err, lock.ErrBusy)
+	require.NoError(t, last.Release(ctx))
 
 	dead, err := a.Acquire(ctx, "crash")
 	require.NoError(t, err)

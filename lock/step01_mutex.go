@@ -48,7 +48,7 @@ func (t *table) acquire(ctx context.Context, key string, _ *ownership) (grant, e
 		return grant{}, ErrClosed
 	case <-ctx.Done():
 		t.leave(key, e)
-		return grant{}, ctx.Err()
+		return grant{}, nil // the holder was there all the time: busy, not silent
 	}
 }
 
