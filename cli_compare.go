@@ -140,10 +140,21 @@ func (c *compareFlags) measure(ctx context.Context, servers loadtest.Fleet, env 
 		runner.Results = folder.Results
 	}
 	rows, err := runner.Run(ctx, plans)
+	report := c.config.Report(env, started, rows)
 	if err != nil {
-		return interrupted(ctx, err)
+		report.Missing = len(plans) - len(rows)
+		return errors.Join(interrupted(ctx, err), keepRows(report, folder, std))
 	}
-	return c.publish(c.config.Report(env, started, rows), folder, std)
+	return c.publish(report, folder, std)
+}
+
+// keepRows saves what was measured before a comparison was stopped: it may have taken an hour.
+func keepRows(r loadtest.Report, folder *loadtest.Folder, std stdio) error {
+	if folder == nil || len(r.Rows) == 0 {
+		return nil
+	}
+	_, _ = fmt.Fprintf(std.err, "incomplete report: %s\n", folder.Path())
+	return folder.Write(r, stageTexts())
 }
 
 // publish prints the report and turns its verdict into the exit code.

@@ -128,6 +128,15 @@ func TestInterruptedCompareLeavesNothing(t *testing.T) {
 	require.Contains(t, p.err.all(), "seckill: interrupted")
 	require.Empty(t, p.out.all())
 	p.leavesNothing(t)
+	kept, err := filepath.Glob(filepath.Join(p.Dir, "report", "2*"))
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	report, err := loadtest.ReadReportFile(kept[0])
+	require.NoError(t, err)
+	require.Equal(t, 100, len(report.Rows)+report.Missing)
+	require.Positive(t, len(report.Rows))
+	require.Contains(t, report.Summary(), "INCOMPLETE")
+	require.NoFileExists(t, filepath.Join(p.Dir, "report", "latest"))
 }
 
 func TestKilledCompareLeavesNoProcess(t *testing.T) {

@@ -60,7 +60,7 @@ func attack(ctx context.Context, p Plan, t *targeter, each func(*vegeta.Result),
 }
 
 // newClient makes a client whose connections are kept for reuse and are cut when ctx ends, because vegeta's requests
-// carry no context. It uses no proxy: the servers are on this host.
+// carry no context. It uses no proxy: it is the servers that are measured.
 func newClient(ctx context.Context, connections int, timeout time.Duration) *http.Client {
 	dialer := &net.Dialer{}
 	return &http.Client{Timeout: timeout, Transport: &http.Transport{

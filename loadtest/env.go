@@ -13,6 +13,8 @@ type Report struct {
 	Seed   uint64   `json:"seed"`
 	// Started is when the first row began, in UTC.
 	Started time.Time `json:"started,omitzero"`
+	// Missing is how many of the planned rows did not run, because the comparison was stopped.
+	Missing int `json:"missing,omitempty"`
 	// Rows are in the order of the stages and scenarios, repeats one after the other; Row.Order is the order of the runs.
 	Rows []Row `json:"rows"`
 	// Groups sum the repeats of each stage in each scenario up.

@@ -48,7 +48,8 @@ func (f *Folder) Results(r Row) (io.WriteCloser, error) {
 	return os.Create(filepath.Join(f.path, "results", name))
 }
 
-// Write writes the report's files and points <out>/latest at the folder. texts are those of Report.WriteHTML.
+// Write writes the report's files and, unless rows are missing, points <out>/latest at the folder. texts are those of
+// Report.WriteHTML.
 func (f *Folder) Write(r Report, texts map[string]Bilingual) error {
 	for name, write := range map[string]func(io.Writer) error{
 		"report.json": r.WriteJSON, "report.md": r.WriteMarkdown, "report.txt": r.WriteTable,
@@ -61,6 +62,9 @@ func (f *Folder) Write(r Report, texts map[string]Bilingual) error {
 		if err := os.WriteFile(filepath.Join(f.path, name), []byte(text.String()), 0o644); err != nil {
 			return err
 		}
+	}
+	if r.Missing > 0 {
+		return nil
 	}
 	return f.latest()
 }

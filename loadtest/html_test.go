@@ -61,10 +61,12 @@ func TestPageShowsWhatTheReportSays(t *testing.T) {
 
 	r := drawn()
 	r.Rows[0].AsClaimed = false
+	r.Missing = 7
 	r.Groups = groups(r.Rows)
 	page = htmlOf(t, r, nil)
 	require.Contains(t, page, `class="verdict wrong" href`)
 	require.Contains(t, page, "2/3")
+	require.Contains(t, page, "more rows did not run")
 }
 
 // What comes from a file is text, wherever it stands.

@@ -28,6 +28,7 @@ var pageWords = map[string]pair{
 	"right":      {"Every row is as its stage claims.", "每一行都与所在阶段的声明一致。"},
 	"wrong":      {"Some rows are NOT as their stage claims.", "有的行与所在阶段的声明不一致。"},
 	"rows":       {"rows", "行"},
+	"missing":    {"more rows did not run: the comparison was stopped.", "行没有跑：测试中途停止。"},
 	"verdicts":   {"Verdicts", "结论"},
 	"stage":      {"stage", "阶段"},
 	"read":       {"How to read it", "怎么读"},

@@ -164,8 +164,12 @@ func (r Report) Summary() string {
 			wrong++
 		}
 	}
-	if wrong == 0 {
-		return fmt.Sprintf("%d rows, each as its stage claims.", len(r.Rows))
+	text := fmt.Sprintf("%d rows, each as its stage claims.", len(r.Rows))
+	if wrong > 0 {
+		text = fmt.Sprintf("%d of %d rows are NOT as their stage claims.", wrong, len(r.Rows))
 	}
-	return fmt.Sprintf("%d of %d rows are NOT as their stage claims.", wrong, len(r.Rows))
+	if r.Missing > 0 {
+		text = fmt.Sprintf("INCOMPLETE: %d more rows did not run. %s", r.Missing, text)
+	}
+	return text
 }

@@ -91,35 +91,8 @@ func (c *shopCrew) Stop() {
 func (c *shopCrew) handler(i int) http.Handler {
 	mux := http.NewServeMux()
 	s := c.shop
-	mux.HandleFunc("POST /api/v1/vouchers", func(w http.ResponseWriter, r *http.Request) {
-		var v struct{ Stock int }
-		_ = json.NewDecoder(r.Body).Decode(&v)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.vouchers.Add(1)
-		s.stock, s.orders, s.spans = v.Stock, nil, nil
-		w.WriteHeader(http.StatusCreated)
-		_, _ = fmt.Fprint(w, `{"id":"77"}`)
-	})
-	mux.HandleFunc("POST /api/v1/vouchers/77/orders", func(w http.ResponseWriter, r *http.Request) {
-		user, _ := strconv.ParseInt(r.Header.Get("X-User-ID"), 10, 64)
-		if s.stage != "" && r.URL.Query().Get("stage") != s.stage {
-			w.WriteHeader(http.StatusBadRequest)
-			return
-		}
-		if pause(r.Context(), s.slow) != nil {
-			return
-		}
-		status, code := s.sell(user)
-		if i == 0 && s.dieAfter > 0 && s.sold() >= s.dieAfter {
-			if s.exits {
-				c.dead[0].Store(true)
-			}
-			panic(http.ErrAbortHandler)
-		}
-		w.WriteHeader(status)
-		_, _ = fmt.Fprintf(w, `{"error":{"code":%q}}`, code)
-	})
+	mux.HandleFunc("POST /api/v1/vouchers", s.create)
+	mux.HandleFunc("POST /api/v1/vouchers/77/orders", func(w http.ResponseWriter, r *http.Request) { c.order(w, r, i) })
 	answer := func(path string, value func() any) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
 			s.mu.Lock()
@@ -157,6 +130,40 @@ func (c *shopCrew) handler(i int) http.Handler {
 		return append([]Span{}, s.spans...)
 	})
 	return mux
+}
+
+// create puts a fresh voucher on sale.
+func (s *shop) create(w http.ResponseWriter, r *http.Request) {
+	var v struct{ Stock int }
+	_ = json.NewDecoder(r.Body).Decode(&v)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vouchers.Add(1)
+	s.stock, s.orders, s.spans = v.Stock, nil, nil
+	w.WriteHeader(http.StatusCreated)
+	_, _ = fmt.Fprint(w, `{"id":"77"}`)
+}
+
+// order answers one order at server i.
+func (c *shopCrew) order(w http.ResponseWriter, r *http.Request, i int) {
+	s := c.shop
+	user, _ := strconv.ParseInt(r.Header.Get("X-User-ID"), 10, 64)
+	if s.stage != "" && r.URL.Query().Get("stage") != s.stage {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	if pause(r.Context(), s.slow) != nil {
+		return
+	}
+	status, code := s.sell(user)
+	if i == 0 && s.dieAfter > 0 && s.sold() >= s.dieAfter {
+		if s.exits {
+			c.dead[0].Store(true)
+		}
+		panic(http.ErrAbortHandler)
+	}
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, `{"error":{"code":%q}}`, code)
 }
 
 func (s *shop) sold() int {
