@@ -22,7 +22,7 @@ type Client struct {
 func New(rdb redis.UniversalClient, o Options) *Client {
 	o = o.withDefaults()
 	bg := newBackground()
-	c := &Client{rdb: rdb, o: o, bg: bg, signals: newSignals(rdb, bg)}
+	c := &Client{rdb: rdb, o: o, bg: bg, signals: newSignals(bg, rdb)}
 	c.node = newNode(rdb, o, bg)
 	c.renewer = newRenewer(o, bg, c.node)
 	return c

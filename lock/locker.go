@@ -111,12 +111,13 @@ func (l *locker) wait(ctx context.Context, key string, nearest *Lease) (*Lease, 
 	defer turn.leave()
 	var g grant
 	var quiet silence
+	again := polling{closed: l.bg.open.Done()} // after an attempt that came to nothing; a refusal is another matter
 	for attempt := 0; ; attempt++ {
 		if bounded.Err() != nil {
 			return nil, l.busy(ctx, key, g, quiet)
 		}
+		var err error
 		if attempt > 0 || !turn.crowded() || l.o.Wait == 0 {
-			var err error
 			began := time.Now()
 			if g, err = l.alg.acquire(bounded, name, nil); g.held && err == nil {
 				turn.got()
@@ -126,7 +127,15 @@ func (l *locker) wait(ctx context.Context, key string, nearest *Lease) (*Lease, 
 				return nil, l.failed(key, err)
 			}
 		}
-		if l.o.Wait == 0 || turn.next(bounded, g.freeIn) != nil {
+		switch {
+		case l.o.Wait == 0:
+			return nil, l.busy(ctx, key, g, quiet)
+		case err != nil:
+			err = again.next(bounded, 0)
+		default:
+			err = turn.next(bounded, g.freeIn)
+		}
+		if err != nil {
 			return nil, l.busy(ctx, key, g, quiet)
 		}
 	}

@@ -1,8 +1,10 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -35,7 +37,7 @@ func (q *quorum) acquire(_ context.Context, c claim) (reply, error) {
 	}
 	q.withdraw(c)
 	if t.answered() {
-		return reply{}, nil
+		return reply{freeIn: t.freeIn()}, nil
 	}
 	// Too late to count, a vote still tells a slow majority from an unreachable one.
 	votes.extend(q.o.NodeTimeout)
@@ -54,11 +56,26 @@ func (t *tally) hear(votes *ballot[reply]) bool {
 		return false
 	}
 	answer := gone
-	if v.val.held {
+	switch {
+	case v.val.held:
 		answer = kept
+	case v.err == nil:
+		t.lapses = append(t.lapses, v.val.freeIn)
 	}
 	t.add(v.node, answer, v.err)
 	return true
+}
+
+// freeIn is when so many of those who refused have lapsed that a majority is free; 0 not known, negative never. Fewer
+// refusals than a majority are the traces of another attempt, not of a holder, and go soon.
+func (t *tally) freeIn() time.Duration {
+	if t.no < t.q.majority {
+		return pollMin
+	}
+	slices.SortFunc(t.lapses, func(a, b time.Duration) int { // never comes last
+		return cmp.Compare(uint64(a), uint64(b))
+	})
+	return t.lapses[t.q.majority-t.yes-1]
 }
 
 // unlock says kept when the lock was ours on a majority, gone when it can't have been, doubtful when it may have been

@@ -3,41 +3,34 @@ package lock
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// signals is how waiters of one Client learn that a lock is free: by one subscription, shared by all of them. Waiters
-// of one key stand in line. A message wakes the first, who tries; the others send nothing. Every waiter also tries by
-// itself when the holder's key should have lapsed, and now and then in any case, so that a lost message costs time
-// only. A lock in several nodes has no such messages: the first in line polls, and wakes the next when it goes.
+// signals is how waiters of one Client learn that a lock is free: by one subscription to each server, shared by all of
+// them. Waiters of one key stand in line. A message wakes the first, who tries; the others send nothing. Every waiter
+// also tries by itself when the holder's key should have lapsed, and now and then in any case, so that a lost message
+// costs time only.
+//
+// A release of a lock in several servers frees one after the other, and each sends its message. So the first in line
+// lets a moment pass, of random length: the others get free meanwhile, and waiters of different processes do not try at
+// once and split the nodes among them.
 type signals struct {
-	rdb redis.UniversalClient // nil: no messages
-	bg  *background
+	bg   *background
+	subs []*subscription
 
-	mu      sync.Mutex
-	lines   map[string]*line // by channel
-	running bool
-	changed chan struct{}
+	mu    sync.Mutex
+	lines map[string]*line // by channel
 }
 
 // line is those who wait for one channel.
 type line struct {
-	state lineState
 	queue []*place
 	empty time.Time // since when
 }
-
-type lineState int
-
-const (
-	wanted    lineState = iota // not subscribed yet
-	asked                      // SUBSCRIBE was sent
-	confirmed                  // messages arrive from here on
-	leaving                    // UNSUBSCRIBE was sent
-)
 
 // place is one Acquire's place in a line.
 type place struct {
@@ -56,8 +49,12 @@ const (
 	lapseJitter = 5 * time.Millisecond
 )
 
-func newSignals(rdb redis.UniversalClient, bg *background) *signals {
-	return &signals{rdb: rdb, bg: bg, lines: map[string]*line{}, changed: make(chan struct{}, 1)}
+func newSignals(bg *background, servers ...redis.UniversalClient) *signals {
+	s := &signals{bg: bg, lines: map[string]*line{}}
+	for _, rdb := range servers {
+		s.subs = append(s.subs, &subscription{s: s, rdb: rdb, state: map[string]lineState{}, changed: make(chan struct{}, 1)})
+	}
+	return s
 }
 
 func (s *signals) newTurn(name string) turn { return &place{s: s, name: name} }
@@ -84,7 +81,7 @@ func (p *place) next(ctx context.Context, freeIn time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-p.wake:
-		return nil
+		return p.settle(ctx)
 	case <-timer.C:
 		return nil
 	case <-p.s.bg.open.Done():
@@ -94,22 +91,26 @@ func (p *place) next(ctx context.Context, freeIn time.Duration) error {
 	}
 }
 
+// settle lets the moment pass that a lock in several servers needs.
+func (p *place) settle(ctx context.Context) error {
+	if len(p.s.subs) == 1 {
+		return nil
+	}
+	err := pause(ctx, p.s.bg.open.Done(), p.pauses.pause())
+	select {
+	case <-p.wake: // another server's message of the same release
+	default:
+	}
+	return err
+}
+
 // patience is how long to wait for a message.
 func (p *place) patience(freeIn time.Duration) time.Duration {
-	if p.s.rdb == nil && p.isFirst() {
-		return p.pauses.pause()
-	}
 	d := fallbackMin + rand.N(fallbackMax-fallbackMin)
 	if freeIn > 0 {
 		d = min(d, freeIn+time.Millisecond+rand.N(lapseJitter))
 	}
 	return d
-}
-
-func (p *place) isFirst() bool {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
-	return p.line.queue[0] == p
 }
 
 // join takes a place in line. True: a first attempt is due now, as the line is listened to and nobody stands before.
@@ -125,17 +126,12 @@ func (p *place) join() bool {
 		s.lines[p.channel] = p.line
 	}
 	p.line.queue = append(p.line.queue, p)
-	if s.rdb == nil {
-		return false
+	listened := false
+	for _, sub := range s.subs {
+		sub.start(p.channel)
+		listened = listened || sub.state[p.channel] == confirmed
 	}
-	if p.line.state == wanted {
-		s.poke()
-	}
-	if !s.running {
-		s.running = true
-		s.bg.run(s.listen)
-	}
-	return p.line.state == confirmed && len(p.line.queue) == 1
+	return listened && len(p.line.queue) == 1
 }
 
 // leave gives the place up. Who goes without the lock may have taken a message with him: so the next one tries.
@@ -152,13 +148,19 @@ func (p *place) leave() {
 			break
 		}
 	}
-	if first && (!p.won || p.s.rdb == nil) {
+	if first && !p.won {
 		p.line.wakeFirst()
 	}
 	if len(p.line.queue) == 0 {
 		p.line.empty = time.Now()
-		if p.s.rdb == nil {
-			delete(p.s.lines, p.channel)
+	}
+}
+
+// prune takes lines away in which nobody stands and which no server sends messages for. The caller holds mu.
+func (s *signals) prune() {
+	for channel, l := range s.lines {
+		if len(l.queue) == 0 && !slices.ContainsFunc(s.subs, func(sub *subscription) bool { return sub.state[channel] != wanted }) {
+			delete(s.lines, channel)
 		}
 	}
 }
@@ -169,13 +171,5 @@ func (l *line) wakeFirst() {
 		case l.queue[0].wake <- struct{}{}:
 		default: // it has not used the last one yet
 		}
-	}
-}
-
-// poke tells the goroutine that lines have changed.
-func (s *signals) poke() {
-	select {
-	case s.changed <- struct{}{}:
-	default:
 	}
 }

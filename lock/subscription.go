@@ -17,12 +17,50 @@ const (
 	reconnectMax = time.Second
 )
 
+// subscription is the connection to one server that its messages come through. What it shares with the waiters is
+// guarded by signalc.s.mu.
+type subscription struct {
+	s       *signals
+	rdb     redis.UniversalClient
+	state   map[string]lineState // by channel
+	running bool
+	changed chan struct{}
+}
+
+type lineState int
+
+const (
+	wanted    lineState = iota // not subscribed yet
+	asked                      // SUBSCRIBE was sent
+	confirmed                  // messages arrive from here on
+	leaving                    // UNSUBSCRIBE was sent
+)
+
+// start sees that channel is, or gets, listened to. The caller holds mu.
+func (c *subscription) start(channel string) {
+	if c.state[channel] == wanted {
+		c.poke()
+	}
+	if !c.running {
+		c.running = true
+		c.s.bg.run(c.listen)
+	}
+}
+
+// poke tells the goroutine that lines have changed.
+func (c *subscription) poke() {
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+}
+
 // listen keeps one subscription while there are lines; a broken one is replaced by a new one.
-func (s *signals) listen() {
+func (c *subscription) listen() {
 	pause := reconnectMin
 	for {
 		began := time.Now()
-		if !s.session() {
+		if !c.session() {
 			return
 		}
 		if time.Since(began) > reconnectMax {
@@ -32,17 +70,17 @@ func (s *signals) listen() {
 		pause = min(2*pause, reconnectMax)
 		select {
 		case <-timer.C:
-		case <-s.bg.open.Done():
+		case <-c.s.bg.open.Done():
 		}
 		timer.Stop()
 	}
 }
 
 // session is the life of one connection. It reports whether another one is needed.
-func (s *signals) session() (again bool) {
-	ctx, cancel := context.WithCancel(s.bg.open)
+func (c *subscription) session() (again bool) {
+	ctx, cancel := context.WithCancel(c.s.bg.open)
 	defer cancel()
-	sub := s.rdb.Subscribe(ctx)
+	sub := c.rdb.Subscribe(ctx)
 	heard := new(atomic.Int64)
 	heard.Store(time.Now().UnixNano())
 	broken := make(chan struct{})
@@ -56,49 +94,49 @@ func (s *signals) session() (again bool) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for {
-		if err := s.adjust(ctx, sub); err != nil {
-			return s.disconnected()
+		if err := c.adjust(ctx, sub); err != nil {
+			return c.disconnected()
 		}
 		if !reading {
 			reading = true
 			go func() {
 				defer close(broken)
-				s.read(ctx, sub, heard)
+				c.read(ctx, sub, heard)
 			}()
 		}
 		select {
-		case <-s.changed:
+		case <-c.changed:
 		case <-tick.C:
 			silent := time.Since(time.Unix(0, heard.Load())) > silenceLimit
 			if silent || sub.Ping(ctx) != nil {
-				return s.disconnected()
+				return c.disconnected()
 			}
-			if s.finish() {
+			if c.finish() {
 				return false
 			}
 		case <-broken:
-			return s.disconnected()
+			return c.disconnected()
 		case <-ctx.Done():
-			return s.disconnected()
+			return c.disconnected()
 		}
 	}
 }
 
 // adjust subscribes to new lines and leaves those that have been empty for a while.
-func (s *signals) adjust(ctx context.Context, sub *redis.PubSub) error {
+func (c *subscription) adjust(ctx context.Context, sub *redis.PubSub) error {
 	var in, out []string
-	s.mu.Lock()
-	for channel, l := range s.lines {
-		switch {
-		case l.state == wanted && len(l.queue) > 0:
-			l.state = asked
+	c.s.mu.Lock()
+	for channel, l := range c.s.lines {
+		switch state := c.state[channel]; {
+		case state == wanted && len(l.queue) > 0:
+			c.state[channel] = asked
 			in = append(in, channel)
-		case l.state == confirmed && len(l.queue) == 0 && time.Since(l.empty) > linger:
-			l.state = leaving
+		case state == confirmed && len(l.queue) == 0 && time.Since(l.empty) > linger:
+			c.state[channel] = leaving
 			out = append(out, channel)
 		}
 	}
-	s.mu.Unlock()
+	c.s.mu.Unlock()
 	if len(in) > 0 {
 		if err := sub.Subscribe(ctx, in...); err != nil {
 			return err
@@ -111,7 +149,7 @@ func (s *signals) adjust(ctx context.Context, sub *redis.PubSub) error {
 }
 
 // read handles what the connection says until it breaks.
-func (s *signals) read(ctx context.Context, sub *redis.PubSub, heard *atomic.Int64) {
+func (c *subscription) read(ctx context.Context, sub *redis.PubSub, heard *atomic.Int64) {
 	for {
 		msg, err := sub.ReceiveTimeout(ctx, 2*silenceLimit)
 		if err != nil {
@@ -120,53 +158,48 @@ func (s *signals) read(ctx context.Context, sub *redis.PubSub, heard *atomic.Int
 		heard.Store(time.Now().UnixNano())
 		switch m := msg.(type) {
 		case *redis.Message:
-			s.mu.Lock()
-			if l := s.lines[m.Channel]; l != nil {
+			c.s.mu.Lock()
+			if l := c.s.lines[m.Channel]; l != nil {
 				l.wakeFirst()
 			}
-			s.mu.Unlock()
+			c.s.mu.Unlock()
 		case *redis.Subscription:
-			s.answered(m)
+			c.answered(m)
 		}
 	}
 }
 
 // answered notes the server's answer to SUBSCRIBE or UNSUBSCRIBE. The first in line tries again at the former.
-func (s *signals) answered(m *redis.Subscription) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l := s.lines[m.Channel]
-	switch {
-	case l == nil:
-	case m.Kind == "subscribe" && l.state == asked:
-		l.state = confirmed
-		l.wakeFirst()
-	case m.Kind == "unsubscribe" && l.state == leaving:
-		if l.state = wanted; len(l.queue) == 0 {
-			delete(s.lines, m.Channel)
-		} else {
-			s.poke()
+func (c *subscription) answered(m *redis.Subscription) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	switch state := c.state[m.Channel]; {
+	case m.Kind == "subscribe" && state == asked:
+		c.state[m.Channel] = confirmed
+		if l := c.s.lines[m.Channel]; l != nil {
+			l.wakeFirst()
 		}
+	case m.Kind == "unsubscribe" && state == leaving:
+		delete(c.state, m.Channel)
+		c.s.prune()
+		c.poke() // somebody may have come meanwhile
 	}
 }
 
 // disconnected forgets what the lost connection had been told. It reports whether somebody still waits.
-func (s *signals) disconnected() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for channel, l := range s.lines {
-		if l.state = wanted; len(l.queue) == 0 {
-			delete(s.lines, channel)
-		}
-	}
-	s.running = len(s.lines) > 0 && s.bg.open.Err() == nil
-	return s.running
+func (c *subscription) disconnected() bool {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	clear(c.state)
+	c.s.prune()
+	c.running = len(c.s.lines) > 0 && c.s.bg.open.Err() == nil
+	return c.running
 }
 
 // finish ends the goroutine when no line is left.
-func (s *signals) finish() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running = len(s.lines) > 0
-	return !s.running
+func (c *subscription) finish() bool {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	c.running = len(c.s.lines) > 0
+	return !c.running
 }

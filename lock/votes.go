@@ -83,6 +83,7 @@ type tally struct {
 	yes, no int
 	doubt   int // of the yes
 	heard   []int
+	lapses  []time.Duration // when the keys of those lapse who said no
 	errs    []error
 }
 

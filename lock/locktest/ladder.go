@@ -33,8 +33,7 @@ func Ladder() []Entry {
 		entry("redislock", 1, noFence, noReentry, plain, polls,
 			reason("it has no such limit", "max-hold"),
 			reason("its refresher does not try again before the next third of the TTL", "one-lost-renewal")),
-		entry("redlock", 3, noFence,
-			reason("nodes send it no messages: the first in line asks them a few times a second", "waiting-is-cheap")),
+		entry("redlock", 3, noFence),
 		entry("fenced", 1),
 	}
 }
