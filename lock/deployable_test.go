@@ -23,17 +23,31 @@ import (
 	"seckill/lock/locktest"
 )
 
+// deployable are the locks that have to keep every promise, with the number of servers that they live in.
+var deployable = map[string]int{"watchdog": 1, "fenced": 1, "redlock": 3}
+
 // TestRandomCancellations is L-09: whatever moment the callers give up at, nothing stays behind.
 func TestRandomCancellations(t *testing.T) {
 	locktest.NeedServer(t)
-	proxy := locktest.NewProxy(t, locktest.Spawn(t, 1)[0].Addr)
-	proxy.Inject(locktest.Fault{Kind: locktest.Delay, Delay: time.Millisecond, Match: func([]string) bool { return rand.N(2) == 0 }})
-	rdb := redis.NewClient(&redis.Options{Addr: proxy.Addr(), PoolSize: 32})
-	defer rdb.Close()
+	for kind, nodes := range deployable {
+		t.Run(kind, func(t *testing.T) { randomCancellations(t, kind, nodes) })
+	}
+}
+
+func randomCancellations(t *testing.T, kind string, nodes int) {
+	var r lock.Resources
+	for _, s := range locktest.Spawn(t, nodes) {
+		proxy := locktest.NewProxy(t, s.Addr)
+		proxy.Inject(locktest.Fault{Kind: locktest.Delay, Delay: time.Millisecond, Match: func([]string) bool { return rand.N(2) == 0 }})
+		rdb := redis.NewClient(&redis.Options{Addr: proxy.Addr(), PoolSize: 32})
+		defer rdb.Close()
+		r.Nodes = append(r.Nodes, rdb)
+	}
+	r.Redis = r.Nodes[0]
 	var renewed atomic.Int64
-	client := lock.New(rdb, lock.Options{TTL: 5 * time.Second, Wait: -1,
+	locker, err := lock.Open(kind, r, lock.Options{TTL: 5 * time.Second, Wait: -1, NodeTimeout: time.Second,
 		Observer: lock.Observer{Renewed: func(lock.Event) { renewed.Add(1) }}})
-	locker := client.Fenced()
+	require.NoError(t, err)
 	var wg sync.WaitGroup
 	var won atomic.Int64
 	for i := range 20 {
@@ -51,13 +65,14 @@ func TestRandomCancellations(t *testing.T) {
 	wg.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	require.NoError(t, client.Close(ctx))
-	proxy.Heal()
+	require.NoError(t, locker.Close(ctx))
 	seen := renewed.Load()
-	keys, err := rdb.Keys(ctx, "*").Result()
-	require.NoError(t, err)
-	for _, k := range keys {
-		require.True(t, strings.HasSuffix(k, ":fence"), "left behind: %s", k)
+	for _, rdb := range r.Nodes {
+		keys, err := rdb.Keys(ctx, "*").Result()
+		require.NoError(t, err)
+		for _, k := range keys {
+			require.True(t, strings.HasSuffix(k, ":fence"), "left behind: %s", k)
+		}
 	}
 	stacks := make([]byte, 1<<22)
 	stacks = stacks[:runtime.Stack(stacks, true)]
@@ -68,14 +83,23 @@ func TestRandomCancellations(t *testing.T) {
 
 // TestStoppedHolder is L-17: a holder that was stopped for longer than its TTL finds out before it writes.
 func TestStoppedHolder(t *testing.T) {
-	if addr := os.Getenv("LOCK_TEST_HOLDER"); addr != "" {
-		holdAndCheck(addr)
+	if addrs := os.Getenv("LOCK_TEST_HOLDER"); addrs != "" {
+		holdAndCheck(os.Getenv("LOCK_TEST_KIND"), strings.Fields(addrs))
 		return
 	}
 	locktest.NeedServer(t)
-	addr := locktest.Spawn(t, 1)[0].Addr
+	for kind, nodes := range deployable {
+		t.Run(kind, func(t *testing.T) { stoppedHolder(t, kind, nodes) })
+	}
+}
+
+func stoppedHolder(t *testing.T, kind string, nodes int) {
+	var addrs []string
+	for _, s := range locktest.Spawn(t, nodes) {
+		addrs = append(addrs, s.Addr)
+	}
 	holder := exec.Command(os.Args[0], "-test.run=^TestStoppedHolder$")
-	holder.Env = append(os.Environ(), "LOCK_TEST_HOLDER="+addr)
+	holder.Env = append(os.Environ(), "LOCK_TEST_HOLDER="+strings.Join(addrs, " "), "LOCK_TEST_KIND="+kind)
 	in, err := holder.StdinPipe()
 	require.NoError(t, err)
 	out, err := holder.StdoutPipe()
@@ -87,11 +111,9 @@ func TestStoppedHolder(t *testing.T) {
 	require.Equal(t, "holding", lines.Text())
 	require.NoError(t, holder.Process.Signal(syscall.SIGSTOP))
 
-	rdb := redis.NewClient(&redis.Options{Addr: addr})
-	defer rdb.Close()
-	client := lock.New(rdb, lock.Options{Wait: 30 * time.Second})
-	defer client.Close(context.Background())
-	next, err := client.Watchdog().Acquire(context.Background(), "k")
+	b, done := openAt(kind, addrs, lock.Options{Wait: 30 * time.Second, NodeTimeout: time.Second})
+	defer done()
+	next, err := b.Acquire(context.Background(), "k")
 	require.NoError(t, err)
 	defer next.Release(context.Background())
 	require.NoError(t, holder.Process.Signal(syscall.SIGCONT))
@@ -101,10 +123,29 @@ func TestStoppedHolder(t *testing.T) {
 	require.Equal(t, "lost", lines.Text())
 }
 
+// openAt opens a lock on the servers.
+func openAt(kind string, addrs []string, o lock.Options) (lock.Opened, func()) {
+	var r lock.Resources
+	for _, addr := range addrs {
+		r.Nodes = append(r.Nodes, redis.NewClient(&redis.Options{Addr: addr}))
+	}
+	r.Redis = r.Nodes[0]
+	l, err := lock.Open(kind, r, o)
+	if err != nil {
+		panic(err)
+	}
+	return l, func() {
+		_ = l.Close(context.Background())
+		for _, rdb := range r.Nodes {
+			_ = rdb.Close()
+		}
+	}
+}
+
 // holdAndCheck is the other process.
-func holdAndCheck(addr string) {
-	client := lock.New(redis.NewClient(&redis.Options{Addr: addr}), lock.Options{TTL: time.Second})
-	l, err := client.Watchdog().Acquire(context.Background(), "k")
+func holdAndCheck(kind string, addrs []string) {
+	a, _ := openAt(kind, addrs, lock.Options{TTL: time.Second, NodeTimeout: 500 * time.Millisecond})
+	l, err := a.Acquire(context.Background(), "k")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -54,20 +54,20 @@ func nodesBehindProxies(t *testing.T) (servers []*locktest.Server, inject func(l
 func TestSlowQuorum(t *testing.T) {
 	servers, inject, heal, keys := nodesBehindProxies(t)
 	ctx := context.Background()
-	for _, wait := range []time.Duration{0, time.Second} {
-		q := quorumOn(t, servers, lock.Options{NodeTimeout: 400 * time.Millisecond, Wait: wait})
+	for _, wait := range []time.Duration{0, 2 * time.Second} {
+		q := quorumOn(t, servers, lock.Options{NodeTimeout: time.Second, Wait: wait})
 		warm, err := q.Acquire(ctx, "warm up")
 		require.NoError(t, err)
 		require.NoError(t, warm.Release(ctx))
-		inject(locktest.Fault{Kind: locktest.Delay, Delay: 550 * time.Millisecond})
+		inject(locktest.Fault{Kind: locktest.Delay, Delay: 1300 * time.Millisecond})
 		_, err = q.Acquire(ctx, "k")
 		require.ErrorIs(t, err, lock.ErrBusy, "wait %v", wait)
 		require.NotErrorIs(t, err, lock.ErrNoQuorum, "wait %v", wait)
 		heal()
 		require.Eventually(t, func() bool { return keys() == 0 }, 10*time.Second, time.Millisecond, "taken back")
 	}
-	q := quorumOn(t, servers, lock.Options{NodeTimeout: 400 * time.Millisecond, Wait: 30 * time.Second})
-	inject(locktest.Fault{Kind: locktest.Delay, Delay: 550 * time.Millisecond, Times: 3})
+	q := quorumOn(t, servers, lock.Options{NodeTimeout: time.Second, Wait: 30 * time.Second})
+	inject(locktest.Fault{Kind: locktest.Delay, Delay: 1300 * time.Millisecond, Times: 3})
 	l, err := q.Acquire(ctx, "k")
 	require.NoError(t, err, "the nodes are quick again")
 	require.NoError(t, l.Release(ctx))

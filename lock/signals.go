@@ -40,13 +40,16 @@ type place struct {
 	line    *line  // nil: not in line yet
 	wake    chan struct{}
 	won     bool
-	pauses  polling
+	moments int // that it let pass
 }
 
 const (
 	fallbackMin = 2 * time.Second // between attempts without a message
 	fallbackMax = 3 * time.Second
 	lapseJitter = 5 * time.Millisecond
+
+	settleMin  = time.Millisecond     // after a message of a lock in several servers
+	settleStep = 4 * time.Millisecond // more at random for every time that it was in vain
 )
 
 func newSignals(bg *background, servers ...redis.UniversalClient) *signals {
@@ -96,7 +99,8 @@ func (p *place) settle(ctx context.Context) error {
 	if len(p.s.subs) == 1 {
 		return nil
 	}
-	err := pause(ctx, p.s.bg.open.Done(), p.pauses.pause())
+	p.moments++
+	err := pause(ctx, p.s.bg.open.Done(), settleMin+rand.N(min(time.Duration(p.moments)*settleStep, pollMax)))
 	select {
 	case <-p.wake: // another server's message of the same release
 	default:

@@ -48,7 +48,7 @@ var (
 		"context-binds-without-time-outs", "lost-release-reply", "late-acquire-reply", "late-acquire-command")
 	retried     = reason("go-redis' second SET NX finds the key that the first has made", "lost-acquire-reply")
 	countsTwice = reason("a repeated HINCRBY counts twice", "lost-acquire-reply")
-	polls       = reason("its waiters poll", "waiting-is-cheap")
+	polls       = reason("its waiters poll", "waiting-is-cheap", "contention-is-cheap")
 	anyDel      = reason("its DEL asks nobody whose key it is", "no-foreign-release", "exact-token", "no-foreign-renewal")
 	gap         = reason("its GET and its DEL are two commands", "no-foreign-release-in-gap")
 )

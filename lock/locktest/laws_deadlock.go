@@ -20,6 +20,8 @@ var deadlock = []Law{
 	{Name: "wait-ends", Text: "Acquire gives up when its wait is spent or its context ends, and says which.", Rows: "L-24", run: waitEnds},
 	{Name: "waiter-gets-it", Text: "Who waits gets the lock soon after its release, long before the TTL.", run: waiterGetsIt},
 	{Name: "many-waiters", Text: "64 waiters all get their turns, 10 each.", Rows: "L-21", run: manyWaiters},
+	{Name: "contention-is-cheap", Text: "32 waiters cost a few commands for every acquire, not a storm.",
+		Rows: "L-21", Real: true, run: contentionIsCheap},
 	{Name: "waiting-is-cheap", Text: "A waiter sends less than one command a second while somebody holds the lock.",
 		Rows: "L-24", run: waitingIsCheap},
 	{Name: "key-without-expiry", Text: "A key that does not lapse keeps everybody out, without a storm of commands, and is told.",
@@ -143,6 +145,34 @@ func manyWaiters(w *World) {
 	for err := range errs {
 		breakIt("a waiter starved: %w", err)
 	}
+}
+
+// contentionIsCheap: every holder keeps the lock for so long that waiters who ask again and again are found out.
+func contentionIsCheap(w *World) {
+	const waiters, perAcquire = 32, 12
+	a, b := w.behind(wait(4*patience)), w.behind(wait(4*patience))
+	a.warm()
+	b.warm()
+	w.commands()
+	var wg sync.WaitGroup
+	errs := make(chan error, waiters)
+	for i := range waiters {
+		wg.Go(func() {
+			l, err := []*Actor{a, b}[i%2].l.Acquire(context.Background(), "k")
+			if err == nil {
+				time.Sleep(40 * time.Millisecond)
+				err = l.Release(context.Background())
+			}
+			errs <- err
+		})
+	}
+	wg.Wait()
+	for range waiters {
+		err := <-errs
+		want(err == nil, "a waiter: %w", err)
+	}
+	n := w.commands()
+	want(n <= perAcquire*waiters*len(w.servers), "%d commands on %d servers for %d acquires", n, len(w.servers), waiters)
 }
 
 func waitingIsCheap(w *World) {
