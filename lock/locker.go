@@ -56,6 +56,8 @@ type locker struct {
 	guarded bool     // the lease's context ends at the local deadline
 	renewer *renewer // nil: nothing renews
 	signals *signals // nil: poll
+	// deaf is how long Redis has to be silent until a waiter calls it unreachable and not busy. 0: defaultDeaf.
+	deaf time.Duration
 }
 
 // Acquire implements Locker.
@@ -155,8 +157,7 @@ type silence struct {
 	any   bool
 }
 
-// deaf is how long Redis has to be silent until a waiter calls it unreachable and not busy.
-const deaf = 500 * time.Millisecond
+const defaultDeaf = 500 * time.Millisecond
 
 func (s *silence) note(began time.Time, err error) {
 	switch {
@@ -171,8 +172,8 @@ func (s *silence) note(began time.Time, err error) {
 }
 
 // unreachable says whether nobody is there. One attempt that reached no quorum proves it when nothing else is known.
-func (s *silence) unreachable() bool {
-	return !s.since.IsZero() && (time.Since(s.since) >= deaf || s.whole && errors.Is(s.last, ErrNoQuorum))
+func (s *silence) unreachable(deaf time.Duration) bool {
+	return !s.since.IsZero() && (time.Since(s.since) >= max(deaf, defaultDeaf) || s.whole && errors.Is(s.last, ErrNoQuorum))
 }
 
 // grantTo makes the lease of a fresh ownership.
@@ -219,7 +220,7 @@ func (l *locker) busy(ctx context.Context, key string, g grant, quiet silence) e
 	if l.bg.open.Err() != nil {
 		return ErrClosed
 	}
-	if quiet.unreachable() {
+	if quiet.unreachable(l.deaf) {
 		return errors.Join(l.failed(key, fmt.Errorf("%w: %w", errNoAnswer, quiet.last)), ctx.Err())
 	}
 	err := fmt.Errorf("%w: %q", ErrBusy, key)

@@ -39,6 +39,7 @@ func NewQuorum(nodes []redis.UniversalClient, o Options) (*Quorum, error) {
 	alg.copies = 1 // a node that did not answer does not vote
 	l := &locker{kind: "redlock", prefix: braces.Replace(o.Prefix), o: o, alg: alg, bg: bg}
 	l.reentry, l.guarded, l.renewer, l.signals = reentryLocal, true, newRenewer(o, bg, q), newSignals(bg, limited...)
+	l.deaf = 2 * o.NodeTimeout // as long as an attempt may need to find out
 	return &Quorum{l}, nil
 }
 
