@@ -10,10 +10,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"seckill/lock"
 	"seckill/lock/locktest"
@@ -30,9 +30,10 @@ func main() {
 }
 
 func run(rounds int, laws bool) error {
-	version, err := locktest.ServerVersion()
+	redis.SetLogger(&logging.VoidLogger{}) // the laws are about servers that don't answer
+	where, err := locktest.Where()
 	if err != nil {
-		return fmt.Errorf("redis-server is not on PATH (Debian: apt-get install redis-server): %w", err)
+		return err
 	}
 	servers, stop, err := locktest.Start(3)
 	defer stop()
@@ -48,8 +49,7 @@ func run(rounds int, laws bool) error {
 			return err
 		}
 	}
-	fmt.Printf("\n%s, %s/%s, %d CPUs, %s, %s\n", time.Now().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(),
-		runtime.Version(), version)
+	fmt.Printf("\n%s\n", where)
 	return nil
 }
 
@@ -98,6 +98,6 @@ func score() error {
 		}
 		scores = append(scores, s)
 	}
-	locktest.Markdown(os.Stdout, entries, scores)
+	locktest.Markdown(os.Stdout, "en", entries, scores)
 	return nil
 }

@@ -19,7 +19,7 @@ func Ladder() []Entry {
 			reason("a late SET 0 resets the counter under its holder", "one-holder-between-commands")),
 		entry("setnx", 1, noFence, noReentry, noDeadline, plain, polls, anyDel, retried,
 			reason("it has no expiry", "freed-after-crash", "freed-after-crash-in-acquire", "check-before-others", "max-hold",
-				"silent-release", "one-lost-renewal")),
+				"silent-release", "one-lost-renewal", "long-pause", "demoted-server")),
 		entry("setnx-expire", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, gap, retried,
 			reason("between SETNX and PEXPIRE it has no expiry", "freed-after-crash-in-acquire")),
 		entry("setnx-repair", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, gap, retried,
@@ -27,8 +27,8 @@ func Ladder() []Entry {
 		entry("expire", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, anyDel, retried),
 		entry("token", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, gap, retried),
 		entry("lua", 1, noFence, noReentry, noRenewal, noDeadline, plain, polls, retried),
-		entry("reentrant-simple", 1, noFence, noRenewal, noDeadline, plain, polls, countsTwice),
-		entry("reentrant", 1, noFence, noRenewal, noDeadline, plain, countsTwice),
+		entry("reentrant-simple", 1, noFence, noRenewal, noDeadline, plain, polls, countsTwice, countsDown),
+		entry("reentrant", 1, noFence, noRenewal, noDeadline, plain, countsTwice, countsDown),
 		entry("watchdog", 1, noFence),
 		entry("redislock", 1, noFence, noReentry, plain, polls,
 			reason("it has no such limit", "max-hold"),
@@ -41,13 +41,14 @@ func Ladder() []Entry {
 var (
 	noFence   = reason("it has no fencing token", "fence-grows", "fence-survives-flush")
 	noReentry = reason("its own holder waits for itself", "re-entry")
-	noRenewal = reason("nothing renews it", "renewal", "max-hold", "one-lost-renewal", "paused-server", "script-flush")
+	noRenewal = reason("nothing renews it", "renewal", "many-leases", "max-hold", "one-lost-renewal", "paused-server", "script-flush")
 	// noDeadline: the caller must ask Check by itself.
 	noDeadline = reason("nothing watches its deadline", "loss-ends-context", "unanswered-renewals")
 	plain      = reason("its commands go out on the caller's goroutine, through the client as it is", "context-binds",
-		"context-binds-without-time-outs", "lost-release-reply", "late-acquire-reply", "late-acquire-command")
+		"context-binds-without-time-outs", "release-binds", "lost-release-reply", "late-acquire-reply", "late-acquire-command")
 	retried     = reason("go-redis' second SET NX finds the key that the first has made", "lost-acquire-reply")
 	countsTwice = reason("a repeated HINCRBY counts twice", "lost-acquire-reply")
+	countsDown  = reason("HINCRBY needs memory also to count down", "out-of-memory")
 	polls       = reason("its waiters poll", "waiting-is-cheap", "contention-is-cheap")
 	anyDel      = reason("its DEL asks nobody whose key it is", "no-foreign-release", "exact-token", "no-foreign-renewal")
 	gap         = reason("its GET and its DEL are two commands", "no-foreign-release-in-gap")

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
@@ -22,5 +23,14 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			Run(t, e.Open, e.Want)
 		})
+	}
+}
+
+// Every law has its text in the table's other language, and no text is left over.
+func TestLawsInChinese(t *testing.T) {
+	require.Len(t, lawsZH, len(laws))
+	for _, l := range laws {
+		require.NotEmpty(t, lawsZH[l.Name], l.Name)
+		require.NotEmpty(t, headingsZH[l.Heading], l.Name)
 	}
 }

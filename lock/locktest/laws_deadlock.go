@@ -29,6 +29,7 @@ var deadlock = []Law{
 	{Name: "re-entry", Text: "The holder's own context enters again at once; releases come in any order and the last one frees.",
 		run: reentry},
 	{Name: "renewal", Text: "Work that takes longer than the TTL keeps the lock.", run: renewal},
+	{Name: "many-leases", Text: "So do 300 leases of one process.", Real: true, run: manyLeases},
 	{Name: "max-hold", Text: "MaxHold ends a renewed lease with ErrMaxHold, and others go on.", Rows: "L-11", run: maxHold},
 	{Name: "close", Text: "Close ends leases with ErrClosed and refuses new ones; they can still be released.", run: closing},
 }
@@ -64,9 +65,11 @@ func freedAfterCrashInAcquire(w *World) {
 }
 
 func releaseCancelled(w *World) {
-	ctx, cancel := context.WithCancel(context.Background())
+	type key struct{}
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, "value"))
 	l := w.process().acquireIn(ctx, "k")
 	cancel()
+	want(l.Context().Value(key{}) == "value", "the lease's context lacks the values of the acquire's")
 	want(l.Context().Err() == nil, "the lease ended with the context of its acquire")
 	if err := l.Release(ctx); err != nil {
 		breakIt("release on a cancelled context: %w", err)
@@ -237,6 +240,23 @@ func renewal(w *World) {
 	w.gone(patience)
 }
 
+func manyLeases(w *World) {
+	a := w.process(ttl(1500 * time.Millisecond))
+	var leases []Lease
+	for i := range 300 {
+		leases = append(leases, a.acquire(string(rune('一'+i))))
+	}
+	time.Sleep(3 * time.Second)
+	for i, l := range leases {
+		want(l.Check() == nil, "lease %d: %w", i, l.Check())
+	}
+	want(len(w.keys()) == 300*len(w.servers), "%d keys", len(w.keys()))
+	for _, l := range leases {
+		release(l)
+	}
+	w.gone(patience)
+}
+
 func maxHold(w *World) {
 	a := w.process(ttl(1500*time.Millisecond), func(o *lock.Options) { o.MaxHold = 2500 * time.Millisecond })
 	b := w.process(wait(patience))
@@ -251,10 +271,20 @@ func maxHold(w *World) {
 }
 
 func closing(w *World) {
-	a, b := w.process(), w.process()
+	a, b, c := w.process(), w.process(), w.process(wait(-1))
 	l := a.acquire("k")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	waits := make(chan error, 1)
+	go func() { _, err := c.l.Acquire(context.Background(), "k"); waits <- err }()
+	time.Sleep(50 * time.Millisecond) // it may also find the lock closed
+	want(c.l.Close(ctx) == nil, "Close with a waiter did not return in time")
+	select {
+	case err := <-waits:
+		wantErr(err, lock.ErrClosed, "the waiter")
+	case <-ctx.Done():
+		breakIt("the waiter goes on after Close")
+	}
 	want(a.l.Close(ctx) == nil, "Close did not return in time")
 	wantErr(ended(l, patience), lock.ErrClosed, "cause")
 	want(errors.Is(l.Check(), lock.ErrLost), "Check after Close: %w", l.Check())

@@ -21,6 +21,8 @@ var replyFaults = []Law{
 	{Name: "lost-release-reply", Text: "A release whose reply is lost succeeds.", Rows: "L-06", Real: true, run: lostReleaseReply},
 	{Name: "silent-release", Text: "A release without any answer ends with an error, and nobody thinks the lock free before it is.",
 		Real: true, run: silentRelease},
+	{Name: "release-binds", Text: "Release on a silent server returns soon after its context has ended, with an error.",
+		Real: true, run: releaseBinds},
 	{Name: "late-acquire-reply", Text: "Time on the way is taken off the lease; a reply later than the TTL is an error, and cleaned up.",
 		Rows: "L-18", Real: true, run: lateAcquireReply},
 	{Name: "late-acquire-command", Text: "A copy of the acquire that reaches Redis after the release leaves no key.",
@@ -113,6 +115,29 @@ func silentRelease(w *World) {
 	w.inject(Fault{Kind: Drop})
 	want(l.Release(context.Background()) != nil, "release succeeded without an answer")
 	want(l.Check() != nil, "the lease is valid after its release")
+	w.heal()
+	w.cut()
+	w.gone(10 * time.Second)
+}
+
+func releaseBinds(w *World) {
+	a := w.behind()
+	a.warm()
+	l := a.acquire("k")
+	w.inject(Fault{Kind: Drop})
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	got := make(chan error, 1)
+	go func() { got <- l.Release(ctx) }()
+	select {
+	case err := <-got:
+		want(err != nil, "release succeeded without an answer")
+	case <-time.After(5 * time.Second):
+		w.heal()
+		w.cut()
+		<-got
+		breakIt("Release did not return 5s after its context had ended")
+	}
 	w.heal()
 	w.cut()
 	w.gone(10 * time.Second)

@@ -14,6 +14,12 @@ var serverFaults = []Law{
 	{Name: "killed-connections", Text: "With all connections killed again and again the lease lives, or ends before anybody else holds the lock.",
 		Rows: "L-12", Real: true, Alone: true, run: killedConnections},
 	{Name: "paused-server", Text: "A server that pauses for less than the TTL costs nobody the lock.", Real: true, Alone: true, run: pausedServer},
+	{Name: "long-pause", Text: "When it pauses for longer, the lease ends before anybody else holds the lock.",
+		Real: true, Alone: true, run: longPause},
+	{Name: "demoted-server", Text: "A server that became a read-only replica grants nothing, and its holders' leases end in time.",
+		Rows: "L-49, S-17", Real: true, Alone: true, run: demotedServer},
+	{Name: "out-of-memory", Text: "A server without memory refuses new locks with an error, and old ones can be released.",
+		Rows: "L-49", Real: true, Alone: true, run: outOfMemory},
 	{Name: "script-flush", Text: "SCRIPT FLUSH between acquire, renewal and release costs a round trip each, no more.",
 		Rows: "L-42", Real: true, Alone: true, run: scriptFlush},
 	{Name: "fence-survives-flush", Text: "Fencing tokens grow although Redis has lost everything.", Rows: "L-44", Real: true, Alone: true, run: fenceSurvivesFlush},
@@ -54,6 +60,47 @@ func pausedServer(w *World) {
 	b.isBusy("k", "after pauses shorter than the TTL")
 	want(l.Check() == nil, "lost by a pause shorter than the TTL: %w", l.Check())
 	release(l)
+}
+
+func longPause(w *World) {
+	a, b := w.process(ttl(time.Second)), w.process(wait(patience))
+	l := a.acquire("k")
+	w.admin(func(rdb *redis.Client) { rdb.Do(context.Background(), "client", "pause", 2500) })
+	next := b.acquire("k")
+	want(l.Check() != nil, "another holder, and Check is nil")
+	release(next)
+	_ = l.Release(context.Background())
+}
+
+// demotedServer makes it the replica of a server that does not exist: it keeps what it has and takes nothing.
+func demotedServer(w *World) {
+	a, b := w.process(ttl(time.Second)), w.process(ttl(time.Second))
+	b.warm()
+	l := a.acquire("k")
+	w.admin(func(rdb *redis.Client) { must(rdb.Do(context.Background(), "replicaof", "127.0.0.1", "1").Err()) })
+	other, err := b.l.Acquire(context.Background(), "other")
+	want(other == nil && err != nil, "a lease from a replica")
+	want(!errors.Is(err, lock.ErrBusy), "busy instead of an error: %w", err)
+	eventually(5*time.Second, func() bool { return l.Check() != nil }, "the lease ends")
+	_ = l.Release(context.Background())
+	w.admin(func(rdb *redis.Client) { must(rdb.Do(context.Background(), "replicaof", "no", "one").Err()) })
+	w.gone(10 * time.Second)
+}
+
+func outOfMemory(w *World) {
+	a := w.process()
+	a.warm()
+	l := a.acquire("k")
+	limit := func(bytes string) {
+		w.admin(func(rdb *redis.Client) { must(rdb.ConfigSet(context.Background(), "maxmemory", bytes).Err()) })
+	}
+	limit("1")
+	other, err := a.l.Acquire(context.Background(), "other")
+	want(other == nil && err != nil, "a lease without memory")
+	want(!errors.Is(err, lock.ErrBusy), "busy instead of an error: %w", err)
+	release(l)
+	limit("0")
+	w.gone(5 * time.Second)
 }
 
 func scriptFlush(w *World) {

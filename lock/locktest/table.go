@@ -1,10 +1,14 @@
 package locktest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
+	"runtime"
+	"strings"
 	"sync"
+	"time"
 )
 
 // Result is what one law said about one lock.
@@ -46,24 +50,36 @@ func Score(open Open, want Want, progress func(Result)) ([]Result, error) {
 // lawsAtATime has room for so few laws that the machine is far from being the cause of anything.
 func lawsAtATime(servers int) chan struct{} { return make(chan struct{}, max(1, 6/servers)) }
 
-// Markdown writes the table of laws and locks. The score of entries[i] is scores[i].
-func Markdown(out io.Writer, entries []Entry, scores [][]Result) {
-	fmt.Fprint(out, "| law |")
+// Declared is what Score is expected to say.
+func (e Entry) Declared() []Result {
+	results := make([]Result, len(laws))
+	for i, l := range laws {
+		results[i] = Result{Law: l, Skip: e.Want.Skips[l.Name]}
+		if reason, breaks := e.Want.Breaks[l.Name]; breaks {
+			results[i].Err = errors.New(reason)
+		}
+	}
+	return results
+}
+
+// Markdown writes the table of laws and locks, in Chinese for lang zh. The score of entries[i] is scores[i].
+func Markdown(out io.Writer, lang string, entries []Entry, scores [][]Result) {
+	fmt.Fprint(out, map[bool]string{false: "| law |", true: "| 规律 |"}[lang == "zh"])
 	for _, e := range entries {
 		fmt.Fprintf(out, " %s |", e.Name)
 	}
-	fmt.Fprint(out, "\n|---|")
+	fmt.Fprint(out, "\n| --- |")
 	for range entries {
-		fmt.Fprint(out, ":-:|")
+		fmt.Fprint(out, " :-: |")
 	}
 	fmt.Fprintln(out)
 	var heading Heading
 	for i, l := range laws {
 		if l.Heading != heading {
 			heading = l.Heading
-			fmt.Fprintf(out, "| **%s** |%s\n", heading, repeat(" |", len(entries)))
+			fmt.Fprintf(out, "| **%s** |%s\n", in(lang, headingsZH[heading], string(heading)), strings.Repeat(" |", len(entries)))
 		}
-		fmt.Fprintf(out, "| %s |", l.Text)
+		fmt.Fprintf(out, "| %s |", in(lang, lawsZH[l.Name], l.Text))
 		for j := range entries {
 			fmt.Fprintf(out, " %s |", mark(scores[j][i]))
 		}
@@ -81,15 +97,22 @@ func mark(r Result) string {
 	return "✓"
 }
 
-func repeat(s string, n int) (all string) {
-	for range n {
-		all += s
+func in(lang, zh, en string) string {
+	if lang == "zh" {
+		return zh
 	}
-	return all
+	return en
 }
 
-// ServerVersion is what redis-server says of itself, or an error when there is none on PATH.
-func ServerVersion() (string, error) {
+// Where says on what a table was made and when: the server's version, the machine, Go's version and the date. An error
+// when no redis-server is on PATH.
+func Where() (string, error) {
 	out, err := exec.Command("redis-server", "--version").Output()
-	return string(out), err
+	if err != nil {
+		return "", fmt.Errorf("redis-server is not on PATH (Debian: apt-get install redis-server): %w", err)
+	}
+	_, version, _ := strings.Cut(string(out), "v=")
+	version, _, _ = strings.Cut(version, " ")
+	return fmt.Sprintf("redis-server %s, %s/%s, %d CPUs, %s, %s", version, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(),
+		runtime.Version(), time.Now().UTC().Format(time.DateOnly)), nil
 }
