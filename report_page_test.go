@@ -124,10 +124,14 @@ func TestReportPageFits(t *testing.T) {
 	}))
 	defer server.Close()
 
+	// A browser's helpers may still write for a moment after it has ended, which t.TempDir takes for a failure.
+	profile, err := os.MkdirTemp("", "browser")
+	require.NoError(t, err)
+	defer func() { require.True(t, becomes(func() bool { return os.RemoveAll(profile) == nil })) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1400,1000",
-		"--disable-background-networking", "--disable-component-update", "--no-first-run", "--user-data-dir="+t.TempDir(),
+		"--disable-background-networking", "--disable-component-update", "--no-first-run", "--user-data-dir="+profile,
 		"--virtual-time-budget=60000", "--dump-dom", server.URL+"/")
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
