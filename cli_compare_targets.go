@@ -50,7 +50,7 @@ func (c *compareFlags) compareTargets(ctx context.Context, stages []service.Stag
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	env := machine()
+	env := machine(ctx)
 	env.Redis = loadtest.Engine{Kind: "target", Version: named(repository.EngineInfo(engines.Redis))}
 	env.DB = loadtest.Engine{Kind: "target", Version: named(repository.EngineInfo(engines.DB))}
 	c.config.Stages = measurable(stages, service.EngineOf(engines.DB.Kind, engines.DB.Version))

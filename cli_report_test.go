@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -103,4 +105,31 @@ func TestTargetsThatWontDoAreRefused(t *testing.T) {
 	var ready event
 	require.NoError(t, json.Unmarshal([]byte(p.out.all()), &ready))
 	refused(t, seckill(t, "compare", "--targets="+ready.URL), exitCannot, "it is not in lab mode")
+}
+
+// `go run .` does not put the commit into the program, so that it is asked of the folder that was built.
+func TestWorkTreeTellsItsCommit(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git on PATH")
+	}
+	t.Chdir(t.TempDir())
+	commit, _ := workTree(t.Context())
+	require.Empty(t, commit, "some other folder")
+	require.NoError(t, os.WriteFile("go.mod", []byte("module seckill\n"), 0o644))
+	git := func(args ...string) {
+		t.Helper()
+		out, err := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	git("init", "-q")
+	commit, _ = workTree(t.Context())
+	require.Empty(t, commit, "nothing is committed yet")
+	git("add", ".")
+	git("commit", "-qm", "first")
+	commit, modified := workTree(t.Context())
+	require.Regexp(t, "^[0-9a-f]{40,}$", commit)
+	require.False(t, modified)
+	require.NoError(t, os.WriteFile("more.go", nil, 0o644))
+	_, modified = workTree(t.Context())
+	require.True(t, modified)
 }

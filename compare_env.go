@@ -1,37 +1,56 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"seckill/loadtest"
 	"seckill/repository"
 	"seckill/service"
 )
 
-// machine is what is known of this program and its host. A build without version control information has no commit.
-func machine() loadtest.Env {
+// machine is what is known of this program and its host.
+func machine(ctx context.Context) loadtest.Env {
 	env := loadtest.Env{Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
-	info, _ := debug.ReadBuildInfo() // nil only for a program that was not built with modules
-	if info == nil {
-		return env
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			env.Commit = s.Value
-		case "vcs.modified":
-			env.Modified = s.Value == "true"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				env.Commit = s.Value
+			case "vcs.modified":
+				env.Modified = s.Value == "true"
+			}
 		}
+	}
+	if exe, err := os.Executable(); err == nil && env.Commit == "" && strings.Contains(exe, "go-build") {
+		env.Commit, env.Modified = workTree(ctx)
 	}
 	return env
 }
 
+// workTree is the commit of the folder that `go run .` has just built, which does not put it into the program. Empty
+// where git does not know.
+func workTree(ctx context.Context) (commit string, modified bool) {
+	if mod, err := os.ReadFile("go.mod"); err != nil || !bytes.HasPrefix(mod, []byte("module seckill\n")) {
+		return "", false
+	}
+	head, err := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		return "", false
+	}
+	changes, err := exec.CommandContext(ctx, "git", "status", "--porcelain").Output()
+	return strings.TrimSpace(string(head)), err != nil || len(changes) > 0
+}
+
 // environment asks the engines what they are. The second result is the engine whose claims hold.
 func (e *engineFlags) environment(ctx context.Context, at addresses) (loadtest.Env, string, error) {
-	env := machine()
+	env := machine(ctx)
 	store, err := repository.Open(ctx, at.db, repository.Options{})
 	if err != nil {
 		return env, "", fmt.Errorf("database: %w", err)

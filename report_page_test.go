@@ -20,7 +20,7 @@ import (
 )
 
 // widestReport has every stage in every scenario, with the longest verdicts and notes that a page has to hold.
-func widestReport() loadtest.Report {
+func widestReport(t *testing.T) loadtest.Report {
 	var rows []loadtest.Row
 	for i, s := range service.Ladder() {
 		for _, scenario := range service.Scenarios() {
@@ -41,7 +41,7 @@ func widestReport() loadtest.Report {
 	for _, s := range service.Ladder() {
 		c.Picks = append(c.Picks, loadtest.Pick{Stage: s.Name, Scenarios: service.Scenarios()})
 	}
-	return c.Report(machine(), time.Now(), rows)
+	return c.Report(machine(t.Context()), time.Now(), rows)
 }
 
 // browser is a Chromium on PATH.
@@ -108,7 +108,7 @@ run().catch((e) => { document.getElementById('result').textContent = 'failed ' +
 func TestReportPageFits(t *testing.T) {
 	program := browser(t)
 	var page bytes.Buffer
-	require.NoError(t, widestReport().WriteHTML(&page, stageTexts()))
+	require.NoError(t, widestReport(t).WriteHTML(&page, stageTexts()))
 	var mu sync.Mutex
 	asked := map[string]int{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

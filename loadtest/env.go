@@ -127,9 +127,5 @@ func (r Report) engines() string {
 		}
 		return fmt.Sprintf("%s (%s)", e.Version, e.Kind)
 	}
-	line := fmt.Sprintf("Redis: %s. Database: %s. %s, %d CPUs, seed %d.", kind(r.Env.Redis), kind(r.Env.DB), r.Env.Go, r.Env.CPUs, r.Seed)
-	if r.Env.Commit != "" {
-		line += " Commit " + r.Env.commit() + "."
-	}
-	return line
+	return fmt.Sprintf("Redis: %s. Database: %s. %s, %d CPUs, seed %d.", kind(r.Env.Redis), kind(r.Env.DB), r.Env.Go, r.Env.CPUs, r.Seed)
 }
