@@ -97,7 +97,7 @@ func of(name string, l locktest.Locker) *pair {
 // print writes the Markdown table; the first pair is the measure of the others.
 func print(out io.Writer, pairs []*pair) {
 	fmt.Fprintln(out, "| acquire + release, uncontended | p50 | p99 | pairs per second, raw = 1 (p10–p90 of the rounds) |")
-	fmt.Fprintln(out, "|---|--:|--:|--:|")
+	fmt.Fprintln(out, "| --- | --: | --: | --: |")
 	for _, p := range pairs {
 		r := p.relative(pairs[0])
 		fmt.Fprintf(out, "| %s | %v | %v | %.2f (%.2f–%.2f) |\n", p.name, round(quantile(p.times, .5)), round(quantile(p.times, .99)),
