@@ -177,15 +177,19 @@ func TestFailOver(t *testing.T) {
 	require.Eventually(t, synced, 30*time.Second, 20*time.Millisecond)
 
 	strict := lock.New(p, lock.Options{MinReplicas: 1, ReplicaTimeout: 5 * time.Second})
-	l, err := strict.Fenced().Acquire(ctx, "strict")
-	require.NoError(t, err)
-	require.NoError(t, l.Release(ctx))
+	for _, locker := range []lock.Locker{strict.Watchdog(), strict.Fenced()} {
+		l, err := locker.Acquire(ctx, "strict")
+		require.NoError(t, err)
+		require.NoError(t, l.Release(ctx))
+	}
 	require.NoError(t, strict.Close(ctx))
 
 	require.NoError(t, replica.Freeze()) // the replica falls behind
 	impatient := lock.New(p, lock.Options{MinReplicas: 1, ReplicaTimeout: 50 * time.Millisecond, TTL: 2 * time.Second})
-	_, err = impatient.Fenced().Acquire(ctx, "strict")
-	require.ErrorIs(t, err, lock.ErrReplicas)
+	for _, locker := range []lock.Locker{impatient.Watchdog(), impatient.Fenced()} {
+		_, err := locker.Acquire(ctx, "strict")
+		require.ErrorIs(t, err, lock.ErrReplicas)
+	}
 	require.NoError(t, impatient.Close(ctx))
 	require.Zero(t, p.Exists(ctx, "lock:{strict}").Val(), "an unacknowledged lock stays")
 

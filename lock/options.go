@@ -18,7 +18,8 @@ type Options struct {
 	Wait time.Duration
 	// MaxHold ends a renewed lease with ErrMaxHold after this long. Default 0: no limit; else at least MinTTL.
 	MaxHold time.Duration
-	// NodeTimeout bounds how long a quorum lock waits for one node's answer. Default 50 ms.
+	// NodeTimeout bounds how long a quorum lock waits for one node's answer. An attempt that gets too few answers in
+	// time takes as long again to tell slow nodes from unreachable ones. Default 50 ms.
 	NodeTimeout time.Duration
 	// RestartGrace is how long a quorum node must have been up before it votes; at least the TTL where nodes may
 	// restart without their keys. Default 0: every node votes.

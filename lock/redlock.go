@@ -13,7 +13,8 @@ import (
 // holder may come too late, and clocks that jump on several nodes at once let two in.
 //
 // The article asks the nodes one after the other. Here all are asked at once, so that a frozen one costs nobody
-// anything: the answer is there as soon as a majority has given it, and each node has a time-out of its own.
+// anything: the answer is there as soon as a majority has given it, and each node has a time-out of its own. Who waits
+// listens to the messages of all nodes and tries a random moment after one, so that waiters do not split the votes.
 type Quorum struct {
 	*locker
 }

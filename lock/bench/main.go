@@ -3,14 +3,16 @@
 // starts. It prints Markdown: quote it from a quiet machine. It is a module of its own, so that peers stay out of the
 // project's dependencies. The other peer, rueidislock, is missing: its module could not be fetched when this was written.
 //
-//	cd lock/bench && go run . [-rounds N] [-laws=false]
+//	cd lock/bench && go run . [-rounds N] [-laws table|count|no]
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,7 +24,7 @@ import (
 
 func main() {
 	rounds := flag.Int("rounds", 240, "rounds, each of 25 pairs of every lock")
-	laws := flag.Bool("laws", true, "also score the laws")
+	laws := flag.String("laws", "table", "also score the laws: table, count, or no")
 	flag.Parse()
 	if err := run(*rounds, *laws); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -30,7 +32,7 @@ func main() {
 	}
 }
 
-func run(rounds int, laws bool) error {
+func run(rounds int, laws string) error {
 	redis.SetLogger(&logging.VoidLogger{}) // the laws are about servers that don't answer
 	where, err := locktest.Where()
 	if err != nil {
@@ -44,9 +46,9 @@ func run(rounds int, laws bool) error {
 	if err := speed(servers, rounds); err != nil {
 		return err
 	}
-	if laws {
+	if laws != "no" {
 		fmt.Println()
-		if err := score(); err != nil {
+		if err := score(laws); err != nil {
 			return err
 		}
 	}
@@ -82,8 +84,8 @@ func speed(servers []*locktest.Server, rounds int) error {
 	return frozen(os.Stdout, servers, r, 500)
 }
 
-// score prints the table of laws.
-func score() error {
+// score prints the table of laws, or how many each lock keeps.
+func score(laws string) error {
 	entries := []locktest.Entry{{Name: "redsync", Open: openRedsync(3), Want: locktest.Want{Nodes: 3}}}
 	for _, e := range locktest.Ladder() {
 		switch e.Name {
@@ -99,6 +101,29 @@ func score() error {
 		}
 		scores = append(scores, s)
 	}
+	if laws == "count" {
+		count(os.Stdout, entries, scores)
+		return nil
+	}
 	locktest.Markdown(os.Stdout, "en", entries, scores)
 	return nil
+}
+
+// count prints how many of the laws that apply to a lock it keeps.
+func count(out io.Writer, entries []locktest.Entry, scores [][]locktest.Result) {
+	names, kept := "| laws of lock/locktest |", "| kept, of those that apply |"
+	for i, e := range entries {
+		yes, all := 0, 0
+		for _, r := range scores[i] {
+			if r.Skip == "" {
+				all++
+			}
+			if r.Skip == "" && r.Err == nil {
+				yes++
+			}
+		}
+		names += " " + e.Name + " |"
+		kept += fmt.Sprintf(" %d of %d |", yes, all)
+	}
+	fmt.Fprintf(out, "%s\n| --- |%s\n%s\n", names, strings.Repeat(" --: |", len(entries)), kept)
 }

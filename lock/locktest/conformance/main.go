@@ -1,5 +1,5 @@
 // Command conformance scores every Redis lock of the ladder against the laws of locktest, on redis-servers that it
-// starts, and prints the table as Markdown. It takes about two minutes and exits with 1 when a lock does not do as
+// starts, and prints the table as Markdown. It takes a few minutes and exits with 1 when a lock does not do as
 // declared, with 3 when it could not find out.
 //
 //	go run ./lock/locktest/conformance [-lang zh] [lock …]
