@@ -152,6 +152,16 @@ func TestJobRunsOnceUnderAWorkingLockAlone(t *testing.T) {
 	require.Contains(t, r.out, "3 of 3 ticks ran exactly once")
 }
 
+// Each copy looks, waits, and then takes what it saw free: the first version and the second let several run.
+func TestJobRunsMoreThanOnceUnderABrokenLock(t *testing.T) {
+	for _, lock := range []string{"hash", "incr"} {
+		r := seckill(t, strings.Fields("job --processes=3 --every=300ms --ticks=10 --hold=acquire-check=pause:30ms --lock="+lock)...)
+		require.Zero(t, r.code, r.err)
+		require.Regexp(t, "ran on [23] of 3 processes", r.out)
+		require.NotContains(t, r.out, "10 of 10 ticks ran exactly once")
+	}
+}
+
 func TestJobCountsWhoRan(t *testing.T) {
 	tick := func(process, slot string, ran bool) report {
 		return report{process, event{Event: eventTick, Slot: slot, Ran: ran}}

@@ -20,7 +20,7 @@ const (
 
 // holdPoints are the places that --hold can name.
 func holdPoints() []string {
-	return append([]string{lock.HoldAcquireBetween, lock.HoldRelease, lock.HoldReleaseBetween}, service.HoldPoints()...)
+	return append([]string{lock.HoldAcquireCheck, lock.HoldAcquireBetween, lock.HoldRelease, lock.HoldReleaseBetween}, service.HoldPoints()...)
 }
 
 // hold is one parsed --hold.
