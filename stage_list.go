@@ -44,7 +44,8 @@ func measurable(stages []service.Stage, engine string) []loadtest.Stage {
 		m := loadtest.Stage{
 			Name: s.Name, UserKeyed: s.LockKey == service.KeyUser, LocalLock: s.Lock == "mutex",
 			OneTry: s.Wait == 0, Expires: expires(s.Lock), LongTTL: s.Lock == "reentrant-simple" || s.Lock == "redlock",
-			TTL: s.TTL, Wait: s.Wait, Claims: map[string]loadtest.Claim{},
+			FewOrders: fewOrders(s), TTL: s.TTL, Wait: s.Wait,
+			Claims: map[string]loadtest.Claim{},
 		}
 		if s.Lock == "redlock" {
 			m.MaxWorkers = 8
@@ -56,6 +57,14 @@ func measurable(stages []service.Stage, engine string) []loadtest.Stage {
 		out = append(out, m)
 	}
 	return out
+}
+
+// fewOrders: one try at a lock that everybody wants, one try at a version that everybody moves, whole batches, or a
+// queue in the database, which may let one process have it all.
+func fewOrders(s service.Stage) bool {
+	oneTry := s.Wait == 0 && s.Lock != "none" && s.LockKey == service.KeyVoucher
+	return oneTry || s.StockUpdate == service.UpdateCAS && s.CASRetries == 0 || s.Path == service.PathStream ||
+		s.StockUpdate == service.UpdateForUpdate
 }
 
 // expires tells whether a lock has a TTL.

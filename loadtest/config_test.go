@@ -14,6 +14,7 @@ func twoStages() []Stage {
 		{Name: "none"},
 		{Name: "user-lock", UserKeyed: true, OneTry: true, Expires: true},
 		{Name: "reentrant-simple", Expires: true, LongTTL: true},
+		{Name: "cas", FewOrders: true},
 	}
 }
 
@@ -37,6 +38,12 @@ func TestPresets(t *testing.T) {
 	require.Equal(t, 8, slow.Workers, "stages with a lock per user get few workers")
 	require.Zero(t, slow.Wait, "a stage that tries once goes on doing so")
 	require.Equal(t, 200*time.Millisecond, slow.TTL)
+
+	require.Contains(t, plan(t, Config{}, "none", "late").Holds, "commit=stop:1s,skip=2,times=3")
+	few := plan(t, Config{}, "cas", "late")
+	require.Contains(t, few.Holds, "commit=stop:1s,times=3", "the first commit counts where few come")
+	require.Contains(t, few.Holds, "release=pause:250ms,skip=2,times=3")
+	require.Contains(t, plan(t, Config{}, "cas", "crash").Holds, "critical=kill")
 
 	whole := plan(t, Config{}, "reentrant-simple", "slow")
 	require.Equal(t, time.Second, whole.TTL)

@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"math/rand/v2"
+	"regexp"
 	"time"
 )
 
@@ -84,6 +85,9 @@ func (c Config) plan(stage Stage, scenario Scenario, repeat int) Plan {
 	if stage.UserKeyed && scenario.UserKeyedWorkers > 0 {
 		p.Workers = scenario.UserKeyedWorkers
 	}
+	if stage.FewOrders {
+		p.Holds = firstOrder(p.Holds)
+	}
 	if stage.MaxWorkers > 0 {
 		p.Workers = min(p.Workers, stage.MaxWorkers)
 	}
@@ -118,4 +122,14 @@ func (c Config) override(l *Load) {
 			*d.to = *d.asked
 		}
 	}
+}
+
+// firstOrder lets the hold points of the write count from the first order on.
+func firstOrder(holds []string) []string {
+	skip := regexp.MustCompile(`^((?:commit|critical)=.*),skip=\d+`)
+	out := make([]string, len(holds))
+	for i, h := range holds {
+		out[i] = skip.ReplaceAllString(h, "$1")
+	}
+	return out
 }

@@ -58,6 +58,16 @@ func TestBrokenRowIsRepeatedBeforeItIsNotReproduced(t *testing.T) {
 	require.Equal(t, "attempt 3", r.Note)
 }
 
+// Weather that did not come says nothing; it is waited for more patiently than a race that was lost.
+func TestUneventfulRowIsRepeated(t *testing.T) {
+	p := sale(Claim{})
+	p.Scenario.Load.Holds = []string{"commit=stop:1s"}
+	s := &shop{}
+	r := run(t, s, p)
+	require.Equal(t, "INVALID: the planned stop did not happen", r.Verdict)
+	require.EqualValues(t, eventAttempts, s.starts.Load())
+}
+
 func TestSafeRowThatFailsIsNotRepeated(t *testing.T) {
 	s := &shop{oversell: 1}
 	require.False(t, run(t, s, sale(Claim{Must: []string{Duplicates}})).AsClaimed)

@@ -70,6 +70,9 @@ type Stage struct {
 	Expires bool
 	// LongTTL: its TTL can't be a fraction of a second, because it counts whole seconds or asks several servers in turn.
 	LongTTL bool
+	// FewOrders: so few of its orders get as far as the write one by one, or so few in one process, that none may
+	// pass a hold point there before it counts.
+	FewOrders bool
 	// MaxWorkers bounds the requests under way at once, 0: as the scenario says. It is for locks whose waiters ask
 	// several servers again and again: a crowd of those splits the votes and measures nothing but itself.
 	MaxWorkers int
