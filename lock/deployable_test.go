@@ -176,22 +176,7 @@ func TestFailOver(t *testing.T) {
 	}
 	require.Eventually(t, synced, 30*time.Second, 20*time.Millisecond)
 
-	strict := lock.New(p, lock.Options{MinReplicas: 1, ReplicaTimeout: 5 * time.Second})
-	for _, locker := range []lock.Locker{strict.Watchdog(), strict.Fenced()} {
-		l, err := locker.Acquire(ctx, "strict")
-		require.NoError(t, err)
-		require.NoError(t, l.Release(ctx))
-	}
-	require.NoError(t, strict.Close(ctx))
-
-	require.NoError(t, replica.Freeze()) // the replica falls behind
-	impatient := lock.New(p, lock.Options{MinReplicas: 1, ReplicaTimeout: 50 * time.Millisecond, TTL: 2 * time.Second})
-	for _, locker := range []lock.Locker{impatient.Watchdog(), impatient.Fenced()} {
-		_, err := locker.Acquire(ctx, "strict")
-		require.ErrorIs(t, err, lock.ErrReplicas)
-	}
-	require.NoError(t, impatient.Close(ctx))
-	require.Zero(t, p.Exists(ctx, "lock:{strict}").Val(), "an unacknowledged lock stays")
+	strictReplicas(t, p, replica)
 
 	a := lock.New(p, lock.Options{})
 	old, err := a.Fenced().Acquire(ctx, "k")
@@ -213,4 +198,25 @@ func TestFailOver(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
 	_ = a.Close(short)
+}
+
+// strictReplicas: with MinReplicas an acquire counts only when the replica has it. Afterwards the replica is frozen.
+func strictReplicas(t *testing.T, p *redis.Client, replica *locktest.Server) {
+	ctx := context.Background()
+	strict := lock.New(p, lock.Options{MinReplicas: 1, ReplicaTimeout: 5 * time.Second})
+	for _, locker := range []lock.Locker{strict.Watchdog(), strict.Fenced()} {
+		l, err := locker.Acquire(ctx, "strict")
+		require.NoError(t, err)
+		require.NoError(t, l.Release(ctx))
+	}
+	require.NoError(t, strict.Close(ctx))
+
+	require.NoError(t, replica.Freeze()) // the replica falls behind
+	impatient := lock.New(p, lock.Options{MinReplicas: 1, ReplicaTimeout: 50 * time.Millisecond, TTL: 2 * time.Second})
+	for key, locker := range map[string]lock.Locker{"a": impatient.Watchdog(), "b": impatient.Fenced()} {
+		_, err := locker.Acquire(ctx, key)
+		require.ErrorIs(t, err, lock.ErrReplicas)
+	}
+	require.NoError(t, impatient.Close(ctx))
+	require.Zero(t, p.Exists(ctx, "lock:{a}", "lock:{b}").Val(), "an unacknowledged lock stays")
 }

@@ -37,9 +37,24 @@ func TestSpentWaitForAMutexIsBusy(t *testing.T) {
 	require.NoError(t, l.Close(ctx))
 }
 
+// getLocks opens get-lock processes on one database server.
+type getLocks struct {
+	t   *testing.T
+	dsn string
+}
+
+func (g getLocks) open(o lock.Options) (lock.Opened, *sql.DB) {
+	db, err := sql.Open("mysql", g.dsn)
+	require.NoError(g.t, err)
+	g.t.Cleanup(func() { _ = db.Close() })
+	l, err := lock.Open("get-lock", lock.Resources{DB: db}, o)
+	require.NoError(g.t, err)
+	g.t.Cleanup(func() { require.NoError(g.t, l.Close(context.Background())) })
+	return l, db
+}
+
 func TestGetLock(t *testing.T) {
-	ctx := context.Background()
-	srv, err := backend.SpawnDB(ctx)
+	srv, err := backend.SpawnDB(context.Background())
 	if errors.Is(err, backend.ErrMissing) && os.Getenv("SECKILL_REQUIRE_SERVERS") != "1" {
 		t.Skip(err)
 	}
@@ -47,38 +62,46 @@ func TestGetLock(t *testing.T) {
 	defer srv.Stop()
 	u, err := url.Parse(srv.DSN)
 	require.NoError(t, err)
-	open := func(o lock.Options) (lock.Opened, *sql.DB) {
-		db, err := sql.Open("mysql", u.User.Username()+"@tcp("+u.Host+")"+u.Path)
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = db.Close() })
-		l, err := lock.Open("get-lock", lock.Resources{DB: db}, o)
-		require.NoError(t, err)
-		return l, db
+	dsn := u.User.Username() + "@tcp(" + u.Host + ")" + u.Path
+	for name, test := range map[string]func(*testing.T, getLocks){
+		"excludes": getLockExcludes, "waits": getLockWaits, "is freed with its session": getLockDies,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, getLocks{t, dsn}) })
 	}
-	a, dbA := open(lock.Options{})
-	b, _ := open(lock.Options{})
-	waiting, _ := open(lock.Options{Wait: -1})
+}
 
+func getLockExcludes(t *testing.T, g getLocks) {
+	ctx := context.Background()
+	a, _ := g.open(lock.Options{})
+	b, _ := g.open(lock.Options{})
 	held, err := a.Acquire(ctx, "a key that is longer than the sixty-four characters that MySQL allows, 键")
 	require.NoError(t, err)
 	require.NoError(t, held.Release(ctx))
-	held, err = a.Acquire(ctx, "k")
+	held, err = a.Acquire(ctx, "excludes")
 	require.NoError(t, err)
-	_, err = a.Acquire(ctx, "k")
+	_, err = a.Acquire(ctx, "excludes")
 	require.ErrorIs(t, err, lock.ErrBusy, "another session of the same process")
-	_, err = b.Acquire(ctx, "k")
+	_, err = b.Acquire(ctx, "excludes")
 	require.ErrorIs(t, err, lock.ErrBusy, "another process")
 	other, err := b.Acquire(ctx, "other")
 	require.NoError(t, err)
 	require.NoError(t, other.Release(ctx))
+	require.NoError(t, held.Release(ctx))
+}
 
+func getLockWaits(t *testing.T, g getLocks) {
+	ctx := context.Background()
+	a, _ := g.open(lock.Options{})
+	waiting, _ := g.open(lock.Options{Wait: -1})
+	held, err := a.Acquire(ctx, "waits")
+	require.NoError(t, err)
 	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
-	_, err = waiting.Acquire(short, "k")
+	_, err = waiting.Acquire(short, "waits")
 	require.ErrorIs(t, err, lock.ErrBusy)
 	got := make(chan error, 1)
 	go func() {
-		l, err := waiting.Acquire(ctx, "k")
+		l, err := waiting.Acquire(ctx, "waits")
 		if err == nil {
 			err = l.Release(ctx)
 		}
@@ -86,19 +109,16 @@ func TestGetLock(t *testing.T) {
 	}()
 	require.NoError(t, held.Release(short), "on a context that has ended")
 	require.NoError(t, <-got, "the waiter")
+}
 
-	// A wait that is spent in the queue for a connection says that the lock is busy, and not that nobody answers.
-	full, pool := open(lock.Options{Wait: longWait})
-	pool.SetMaxOpenConns(1)
-	last, err := full.Acquire(ctx, "k")
-	require.NoError(t, err)
-	_, err = full.Acquire(ctx, "k2")
-	require.ErrorIs(t, err, lock.ErrBusy)
-	require.NoError(t, last.Release(ctx))
-
+// getLockDies: the holder's session is killed, and with it goes the lock.
+func getLockDies(t *testing.T, g getLocks) {
+	ctx := context.Background()
+	a, db := g.open(lock.Options{})
+	b, _ := g.open(lock.Options{})
 	dead, err := a.Acquire(ctx, "crash")
 	require.NoError(t, err)
-	rows, err := dbA.Query("SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = 'root'")
+	rows, err := db.Query("SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = 'root'")
 	require.NoError(t, err)
 	var sessions []int64
 	for rows.Next() {
@@ -107,15 +127,12 @@ func TestGetLock(t *testing.T) {
 		sessions = append(sessions, id)
 	}
 	require.NoError(t, rows.Close())
-	for _, id := range sessions { // the holder dies with its session
-		_, _ = dbA.Exec("KILL CONNECTION ?", id)
+	for _, id := range sessions {
+		_, _ = db.Exec("KILL CONNECTION ?", id)
 	}
 	require.Eventually(t, func() bool {
 		l, err := b.Acquire(ctx, "crash")
 		return err == nil && l.Release(ctx) == nil
 	}, 20*time.Second, 20*time.Millisecond, "freed with the holder's session")
 	require.ErrorIs(t, dead.Release(ctx), lock.ErrLost)
-	for _, l := range []lock.Opened{a, b, waiting} {
-		require.NoError(t, l.Close(ctx))
-	}
 }
