@@ -157,7 +157,7 @@ type silence struct {
 	any   bool
 }
 
-const defaultDeaf = 500 * time.Millisecond
+const defaultDeaf = time.Second
 
 func (s *silence) note(began time.Time, err error) {
 	switch {

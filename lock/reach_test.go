@@ -79,7 +79,7 @@ func TestUnreachableIsNotBusy(t *testing.T) {
 	servers, inject, _, _ := nodesBehindProxies(t)
 	ctx := context.Background()
 	inject(locktest.Fault{Kind: locktest.Drop})
-	for _, wait := range []time.Duration{0, 200 * time.Millisecond, 1200 * time.Millisecond} {
+	for _, wait := range []time.Duration{0, 200 * time.Millisecond, 1500 * time.Millisecond} {
 		q := quorumOn(t, servers, lock.Options{Wait: wait})
 		_, err := q.Acquire(ctx, "k")
 		require.ErrorIs(t, err, lock.ErrNoQuorum, "wait %v", wait)
@@ -87,11 +87,11 @@ func TestUnreachableIsNotBusy(t *testing.T) {
 	}
 	rdb := redis.NewClient(&redis.Options{Addr: servers[0].Addr, ReadTimeout: time.Minute})
 	defer rdb.Close()
-	client := lock.New(rdb, lock.Options{Wait: 1200 * time.Millisecond, TTL: time.Second})
+	client := lock.New(rdb, lock.Options{Wait: 2 * time.Second, TTL: 2 * time.Second})
 	_, err := client.Watchdog().Acquire(ctx, "k")
 	require.Error(t, err)
 	require.NotErrorIs(t, err, lock.ErrBusy)
-	short, cancel := context.WithTimeout(ctx, 900*time.Millisecond)
+	short, cancel := context.WithTimeout(ctx, 1500*time.Millisecond)
 	defer cancel()
 	_, err = client.Watchdog().Acquire(short, "k")
 	require.ErrorIs(t, err, context.DeadlineExceeded, "the caller's end is told")

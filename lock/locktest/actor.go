@@ -90,9 +90,13 @@ func release(l Lease) {
 	}
 }
 
-// warm makes the servers know the scripts, so that later commands are one message each.
+// warm makes the servers know the scripts, so that later commands are one message each. It tries again where a slow
+// machine is too slow for the options of a law that has not begun.
 func (a *Actor) warm() {
-	release(a.acquire("warm up"))
+	eventually(patience, func() bool {
+		l, err := a.l.Acquire(context.Background(), "warm up")
+		return err == nil && l.Release(context.Background()) == nil
+	}, "warm")
 	for _, p := range a.w.proxies {
 		p.Seen()
 	}

@@ -2,16 +2,18 @@ package locktest
 
 import (
 	"flag"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
-// TestMain lets more laws be tried side by side than there are processors: they wait most of the time.
+// TestMain lets more laws be tried side by side than there are processors: they wait most of the time. More than this
+// would make the machine the cause of what a law finds.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	_ = flag.Set("test.parallel", "20")
+	_ = flag.Set("test.parallel", strconv.Itoa(sideBySide))
 	goleak.VerifyTestMain(m)
 }
 
