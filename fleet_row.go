@@ -17,13 +17,18 @@ type rowRequest struct {
 	watch  func(loadtest.Moment) // as loadtest.Runner.Watch; nil: nobody
 }
 
-// plan is what will be run, or why it can't be: loadtest.ErrConfig.
-func (r rowRequest) plan() (loadtest.Plan, error) {
+// settings are the comparison that has this row alone.
+func (r rowRequest) settings() loadtest.Config {
 	c := r.config
 	c.Stages = measurable([]service.Stage{r.stage}, r.engine)
 	c.Picks = []loadtest.Pick{{Stage: r.stage.Name, Scenarios: []string{r.scenario}}}
 	c.Repeat = 1
-	plans, err := c.Plans()
+	return c
+}
+
+// plan is what will be run, or why it can't be: loadtest.ErrConfig.
+func (r rowRequest) plan() (loadtest.Plan, error) {
+	plans, err := r.settings().Plans()
 	if err != nil {
 		return loadtest.Plan{}, err
 	}

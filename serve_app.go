@@ -81,8 +81,27 @@ func openApp(ctx context.Context, s *serveFlags, at addresses, log *slog.Logger,
 	if err := a.startLife(l, lock.Resources{Redis: rdb}, s.work); err != nil {
 		return a, err
 	}
+	if err := a.page(ctx, &o, s, at); err != nil {
+		return a, err
+	}
 	a.handler, err = router.New(o)
 	return a, err
+}
+
+// page gives the page the sources that it shows, and in lab mode the laboratory. A server that is itself part of a run
+// has none.
+func (a *app) page(ctx context.Context, o *router.Options, s *serveFlags, at addresses) error {
+	o.Sources = markedSources
+	if !s.labMode() || s.parentPipe {
+		return nil
+	}
+	l, err := newLab(ctx, at, &s.engineFlags)
+	if err != nil {
+		return err
+	}
+	a.closers = append(a.closers, l.Close)
+	o.Runs = l
+	return nil
 }
 
 // openMetrics makes the metrics of everything that a server works with.

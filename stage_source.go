@@ -73,6 +73,13 @@ var (
 	scriptName = regexp.MustCompile(`\w+\.lua`)
 )
 
+// sharedScripts are those of the locks whose scripts are run by what they share.
+var sharedScripts = map[string][]string{
+	"watchdog": {"acquire.lua", "renew.lua", "release.lua"},
+	"redlock":  {"acquire.lua", "renew.lua", "release.lua"},
+	"fenced":   {"acquire_fenced.lua", "renew.lua", "release.lua"},
+}
+
 // lockSources finds a lock's own file: the one of its name, or else the one that names it, and the scripts it embeds.
 func lockSources(kind string) ([]sourceFile, error) {
 	names, err := fs.Glob(lock.Sources, "*.go")
@@ -98,7 +105,7 @@ func lockSources(kind string) ([]sourceFile, error) {
 		return nil, err
 	}
 	files := []sourceFile{{"lock/" + names[i], string(text)}}
-	scripts := scriptName.FindAllString(string(text), -1)
+	scripts := append(scriptName.FindAllString(string(text), -1), sharedScripts[kind]...)
 	slices.Sort(scripts)
 	for _, name := range slices.Compact(scripts) {
 		if script, err := lock.Sources.ReadFile(name); err == nil {

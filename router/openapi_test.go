@@ -45,7 +45,8 @@ func TestOpenAPINamesTheRoutes(t *testing.T) {
 	for _, lab := range []bool{true, false} {
 		h, err := New(Options{
 			Lab: lab, Signer: signer, Metrics: NewMetrics(), Sell: &service.Sell{}, Spans: service.NewSpans("p1", 1),
-			Life: &service.Life{}, Preheater: &service.Preheater{}, Engines: &Engines{},
+			Life: &service.Life{}, Preheater: &service.Preheater{}, Runs: &fakeRuns{},
+			Sources: func(service.Stage) ([]SourceFile, error) { return nil, nil }, Engines: &Engines{},
 		})
 		require.NoError(t, err)
 		var routes []string

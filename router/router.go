@@ -42,6 +42,11 @@ type Options struct {
 	// Queue is the order stream, for readyz; nil: there is none.
 	Queue QueueDepths
 
+	// Runs runs stages for the page in lab mode; nil leaves its routes out.
+	Runs Runs
+	// Sources finds the files that a stage is made of; nil leaves the route out.
+	Sources func(service.Stage) ([]SourceFile, error)
+
 	// Metrics count orders and are served at /metrics; nil leaves the route out.
 	Metrics *Metrics
 
@@ -101,6 +106,7 @@ func (a *api) routes(e *gin.Engine) {
 		e.Handle(method, "/readyz", a.handle(a.ready))
 	}
 	e.GET("/openapi.json", a.handle(openAPI))
+	a.pageRoutes(e)
 	if a.Metrics != nil {
 		e.GET("/metrics", gin.WrapH(a.Metrics.Handler()))
 	}
@@ -113,6 +119,7 @@ func (a *api) routes(e *gin.Engine) {
 	v1.POST("/vouchers/:id/orders", a.handle(a.placeOrder))
 	v1.GET("/orders/:id", a.handle(a.getOrder))
 	v1.GET("/stages", a.handle(a.stages))
+	a.pageData(v1)
 	if a.Life != nil {
 		v1.POST("/orders/:id/pay", a.handle(a.payOrder))
 		v1.POST("/orders/:id/cancel", a.handle(a.cancelOrder))
@@ -130,6 +137,9 @@ func (a *api) routes(e *gin.Engine) {
 	}
 	if a.Engines != nil {
 		v1.GET("/lab/engines", a.handle(a.showEngines))
+	}
+	if a.Runs != nil {
+		a.runRoutes(v1)
 	}
 	if a.Sell != nil {
 		a.sellRoutes(e.Group("/", limit))
