@@ -163,6 +163,7 @@ func TestAnswersKeepToOpenAPI(t *testing.T) {
 	}
 	c.ask(200, "GET", "/metrics", "")
 	c.ask(200, "GET", "/openapi.json", "")
+	c.askForPage()
 	if _, err := service.StageByName("stream"); err != nil {
 		t.Skip("the stream is not on the ladder: there are no accepted orders, and nothing to pay")
 	}

@@ -16,7 +16,7 @@ var lockMarks = map[string][]string{
 	"setnx":            {"c.rdb.SetNX(ctx, key, \"locked\", 0)", "c.rdb.Del(ctx, r.key)"},
 	"setnx-expire":     {"c.rdb.SetNX(ctx, key, token, 0)", "return c.rdb.PExpire(ctx, key"},
 	"setnx-repair":     {"c.rdb.SetNX(ctx, key, token, 0)", "c.rdb.PTTL(ctx, key)", "return false, c.rdb.PExpire"},
-	"expire":           {"c.rdb.SetNX(ctx, key, token, c.o.TTL)", "free: c.del"},
+	"expire":           {"c.rdb.SetNX(ctx, key, token, c.o.TTL)", "free: c.del", "c.rdb.Del(ctx, r.key)"},
 	"token":            {"c.rdb.Get(ctx, r.key)", "case held != r.own.token:", "return c.del(ctx, r)"},
 	"lua":              {"return unlock.Run(ctx", "redis.call('GET', KEYS[1]) == ARGV[1]", "redis.call('DEL', KEYS[1])"},
 	"reentrant-simple": {"redis.call('HINCRBY'", "redis.call('EXPIRE'"},
@@ -47,7 +47,11 @@ var (
 // marksOf are all marks of a stage. A test holds each against the stage's source.
 func marksOf(s service.Stage) []string {
 	marks := append([]string{}, lockMarks[s.Lock]...)
-	marks = append(marks, spanMarks[s.LockSpan]...)
+	if s.Path == service.PathSync {
+		marks = append(marks, spanMarks[s.LockSpan]...)
+	} else {
+		marks = append(marks, "in.Groups.Admit(ctx")
+	}
 	return append(marks, updateMarks[s.StockUpdate]...)
 }
 

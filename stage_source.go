@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,27 +25,53 @@ func sourcesOf(s service.Stage) ([]sourceFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range []struct {
-		name  string
-		wants []string
-	}{{"flow.go", spanFunctions(s)}, {"stock.go", stockFunctions(s)}} {
-		text, err := functions(service.Sources, f.name, f.wants)
+	for _, p := range append(slices.Clone(borrowed[s.Lock]),
+		part{service.Sources, "service/admission_path.go", admissionFunctions(s)},
+		part{service.Sources, "service/flow.go", spanFunctions(s)}, part{service.Sources, "service/stock.go", stockFunctions(s)}) {
+		text, err := functions(p.from, path.Base(p.name), p.functions)
 		if err != nil {
 			return nil, err
 		}
 		if text != "" {
-			files = append(files, sourceFile{"service/" + f.name, text})
+			files = append(files, sourceFile{p.name, text})
 		}
 	}
 	return files, nil
 }
 
+// part is some functions of a file.
+type part struct {
+	from      fs.FS
+	name      string
+	functions []string
+}
+
+// borrowed are the functions that a lock's own file takes from another lock's.
+var borrowed = map[string][]part{
+	"hash":   {{lock.Sources, "lock/step02_setnx.go", []string{"del"}}},
+	"incr":   {{lock.Sources, "lock/step02_setnx.go", []string{"del"}}},
+	"expire": {{lock.Sources, "lock/step02_setnx.go", []string{"del"}}},
+	"token": {
+		{lock.Sources, "lock/step03_expire.go", []string{"setWithTTL"}}, {lock.Sources, "lock/setnx_expire.go", []string{"getCompareDel"}},
+	},
+	"lua": {{lock.Sources, "lock/step03_expire.go", []string{"setWithTTL"}}},
+}
+
+// admissionFunctions are the functions of service/admission_path.go that let an order in before the database is asked.
+func admissionFunctions(s service.Stage) []string {
+	return map[string][]string{
+		service.PathGate: {"admit", "throughGate", "giveBack"}, service.PathStream: {"admit", "queued"},
+	}[s.Path]
+}
+
 // spanFunctions are the functions of service/flow.go that hold the lock around the order.
 func spanFunctions(s service.Stage) []string {
-	switch s.LockSpan {
-	case service.SpanEarly:
+	switch {
+	case s.Path != service.PathSync:
+		return nil
+	case s.LockSpan == service.SpanEarly:
 		return []string{"early"}
-	case service.SpanLate:
+	case s.LockSpan == service.SpanLate:
 		return []string{"late"}
 	}
 	names := []string{"around", "underLock", "commit"}
