@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,6 +73,23 @@ func TestSlowQuorum(t *testing.T) {
 	require.NoError(t, err, "the nodes are quick again")
 	require.NoError(t, l.Release(ctx))
 	require.Eventually(t, func() bool { return keys() == 0 }, 10*time.Second, time.Millisecond)
+}
+
+// TestYoungNodesAreNotFlooded: a node that may not vote yet is asked once for each attempt, not again and again until its
+// time is over.
+func TestYoungNodesAreNotFlooded(t *testing.T) {
+	servers, inject, _, _ := nodesBehindProxies(t)
+	var asked atomic.Int64
+	inject(locktest.Fault{Match: func(words []string) bool {
+		if words[0] == "info" { // goes with every acquire
+			asked.Add(1)
+		}
+		return false
+	}})
+	q := quorumOn(t, servers, lock.Options{NodeTimeout: time.Second, RestartGrace: time.Hour})
+	_, err := q.Acquire(context.Background(), "k")
+	require.ErrorIs(t, err, lock.ErrNoQuorum)
+	require.LessOrEqual(t, asked.Load(), int64(6), "the script by its hash and by its text, on three nodes")
 }
 
 // TestUnreachableIsNotBusy: silence is an error of its own, for one server and for several, whatever the wait.

@@ -196,10 +196,11 @@ func (c *subscription) disconnected() bool {
 	return c.running
 }
 
-// finish ends the goroutine when no line is left.
+// finish ends the goroutine when no line is left. Lines that were left before anybody had subscribed go now.
 func (c *subscription) finish() bool {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
+	c.s.prune()
 	c.running = len(c.s.lines) > 0
 	return !c.running
 }
