@@ -13,23 +13,34 @@ const (
 	drainLimit = 20 * time.Second
 )
 
+// drained is what a row left behind.
+type drained struct {
+	audit audit // the last count
+	spans []Span
+	// written is how long it took until the service counted nothing in flight.
+	written time.Duration
+}
+
 // drain waits until nothing is in flight any more: the service says so, two counts in a row are equal, and every lock
-// ownership of a living server has ended. It returns the last count and the ownerships. A row that does not drain in
-// time is an error.
-func (a *api) drain(ctx context.Context, voucher string) (audit, []Span, error) {
+// ownership of a living server has ended. A row that does not drain in time is an error.
+func (a *api) drain(ctx context.Context, voucher string) (d drained, err error) {
 	ctx, cancel := context.WithTimeout(ctx, drainLimit)
 	defer cancel()
 	var before audit
+	began := time.Now()
 	for first := true; ; first = false {
-		now, spans, err := a.look(ctx, voucher)
-		quiet := err == nil && now.InFlight == 0 && !slices.ContainsFunc(spans, Span.open)
-		if quiet && !first && now == before {
-			return now, spans, nil
+		d.audit, d.spans, err = a.look(ctx, voucher)
+		if d.written == 0 && err == nil && d.audit.InFlight == 0 {
+			d.written = time.Since(began)
 		}
-		before = now
+		quiet := err == nil && d.audit.InFlight == 0 && !slices.ContainsFunc(d.spans, Span.open)
+		if quiet && !first && d.audit == before {
+			return d, nil
+		}
+		before = d.audit
 		// An error may be a server's that has just died, which is noticed in a moment.
 		if pause(ctx, drainPoll) != nil {
-			return now, spans, fmt.Errorf("the row did not drain: %w", cmp.Or(err, ctx.Err()))
+			return d, fmt.Errorf("the row did not drain: %w", cmp.Or(err, ctx.Err()))
 		}
 	}
 }
@@ -56,8 +67,8 @@ func (a *api) stuck(ctx context.Context, p Plan, voucher string, before []Span) 
 		if err != nil || !isBusy {
 			return false, err
 		}
-		_, after, err := a.drain(ctx, voucher)
-		if err != nil || len(after) > len(before) {
+		after, err := a.drain(ctx, voucher)
+		if err != nil || len(after.spans) > len(before) {
 			return false, err
 		}
 		if time.Now().After(end) {

@@ -162,10 +162,11 @@ func stoppedProcess(p Plan) string {
 // gather waits for the work to drain and reads what it left behind.
 func (m *measurement) gather(ctx context.Context) error {
 	f := &m.facts
-	var err error
-	if f.audit, f.spans, err = m.api.drain(ctx, m.voucher); err != nil {
+	left, err := m.api.drain(ctx, m.voucher)
+	if err != nil {
 		return err
 	}
+	f.audit, f.spans, f.written = left.audit, left.spans, left.written
 	// What is planned has to happen under the load; the probe below can still reach a hold point.
 	f.deaths, f.stopped = m.api.crew.Deaths(), m.api.crew.Stopped()
 	if f.orders, err = m.api.orders(ctx, m.voucher); err != nil {

@@ -32,7 +32,7 @@ func TestReportShape(t *testing.T) {
 	require.ElementsMatch(t, strings.Fields(`stage scenario processes repeat users clicks work_ms ttl_ms wait_ms requests
 		accepted rejected errors initial_stock stock_left orders oversold duplicates undersold drift unanswered stuck max_holders
 		foreign_releases status judged rps latency_ms outcome claim as_claimed verdict note commands series
-		order dropped latency_histogram`), keys(row))
+		order dropped latency_histogram written_ms`), keys(row))
 	require.ElementsMatch(t, []string{"sold_out", "already_ordered", "busy", "gave_up", "lost"}, keys(row["rejected"]))
 	require.ElementsMatch(t, []string{"accepted", "rejected"}, keys(row["latency_ms"]))
 	require.ElementsMatch(t, []string{"must", "may"}, keys(row["claim"]))

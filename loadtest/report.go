@@ -1,5 +1,7 @@
 package loadtest
 
+import "math"
+
 // Row is one stage in one scenario.
 type Row struct {
 	Stage     string `json:"stage"`
@@ -42,8 +44,11 @@ type Row struct {
 	Status string   `json:"status"`
 	Judged []string `json:"judged"`
 
-	RPS     float64 `json:"rps"`
-	Latency Latency `json:"latency_ms"`
+	RPS float64 `json:"rps"`
+	// WrittenMS is how long after the last answer the last order was written, at most: it is found by asking. Absent
+	// where nobody asked.
+	WrittenMS int64   `json:"written_ms,omitzero"`
+	Latency   Latency `json:"latency_ms"`
 	// Histogram of the same latencies; absent where they were not measured.
 	Histogram Histogram `json:"latency_histogram,omitzero"`
 
@@ -119,6 +124,7 @@ func (r *Row) measured(p Plan, f facts, c counted) {
 	if f.duration > 0 {
 		r.RPS = float64(int(10*float64(r.Requests)/f.duration)) / 10
 	}
+	r.WrittenMS = int64(math.Ceil(1000 * f.written.Seconds()))
 	r.Series, r.Dropped = f.series, f.dropped
 	r.Histogram = Histogram{Accepted: f.tally.acceptedIn.histogram(), Rejected: f.tally.rejectedIn.histogram()}
 	r.Latency = Latency{Accepted: f.tally.acceptedIn.percentiles(), Rejected: f.tally.rejectedIn.percentiles()}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // facts is what was measured of one row.
@@ -23,6 +24,7 @@ type facts struct {
 	said     []string // the last line in each process's log
 	problem  string   // why the measurement could not be finished
 	duration float64
+	written  time.Duration // from the last answer until no order was in flight any more
 }
 
 // Status of a row.

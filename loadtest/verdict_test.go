@@ -10,7 +10,7 @@ import (
 
 // measured builds the facts of a run in which each user clicked twice and was told the truth.
 func measured(p Plan, left int, orders ...int) facts {
-	f := facts{tally: newTally(p.Processes), audit: audit{InitialStock: p.Stock, StockLeft: left}, stopped: 1}
+	f := facts{tally: newTally(p.Processes), audit: audit{InitialStock: p.Stock, StockLeft: left}, stopped: 1, written: ms}
 	for i := range p.Users {
 		n := 0
 		if i < len(orders) {

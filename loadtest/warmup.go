@@ -28,7 +28,7 @@ func (m *measurement) warmUp(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if _, _, err := m.api.drain(ctx, voucher); err != nil {
+	if _, err := m.api.drain(ctx, voucher); err != nil {
 		return fmt.Errorf("warm-up: %w", err)
 	}
 	return nil
