@@ -113,7 +113,6 @@ func (l *locker) wait(ctx context.Context, key string, nearest *Lease) (*Lease, 
 	defer turn.leave()
 	var g grant
 	var quiet silence
-	again := polling{closed: l.bg.open.Done()} // after an attempt that came to nothing; a refusal is another matter
 	for attempt := 0; ; attempt++ {
 		if bounded.Err() != nil {
 			return nil, l.busy(ctx, key, g, quiet)
@@ -133,7 +132,7 @@ func (l *locker) wait(ctx context.Context, key string, nearest *Lease) (*Lease, 
 		case l.o.Wait == 0:
 			return nil, l.busy(ctx, key, g, quiet)
 		case err != nil:
-			err = again.next(bounded, 0)
+			err = turn.again(bounded)
 		default:
 			err = turn.next(bounded, g.freeIn)
 		}

@@ -75,6 +75,33 @@ func TestSlowQuorum(t *testing.T) {
 	require.Eventually(t, func() bool { return keys() == 0 }, 10*time.Second, time.Millisecond)
 }
 
+// TestSlowNodesAreNotStormed: of many waiters only the first in line asks slow nodes again; the others would make them
+// slower.
+func TestSlowNodesAreNotStormed(t *testing.T) {
+	servers, inject, heal, _ := nodesBehindProxies(t)
+	const waiters = 32
+	q := quorumOn(t, servers, lock.Options{NodeTimeout: 200 * time.Millisecond, Wait: 3 * time.Second})
+	warm, err := q.Acquire(context.Background(), "warm up")
+	require.NoError(t, err)
+	require.NoError(t, warm.Release(context.Background()))
+	var asked atomic.Int64
+	inject(locktest.Fault{Kind: locktest.Delay, Delay: 300 * time.Millisecond, Match: func(words []string) bool {
+		if words[0] == "evalsha" && words[len(words)-1] == "30000" {
+			asked.Add(1)
+		}
+		return true
+	}})
+	errs := make(chan error)
+	for range waiters {
+		go func() { _, err := q.Acquire(context.Background(), "k"); errs <- err }()
+	}
+	for range waiters {
+		require.Error(t, <-errs)
+	}
+	heal()
+	require.LessOrEqual(t, asked.Load(), int64(3*2*waiters), "every waiter once, and the first in line a few times more")
+}
+
 // TestYoungNodesAreNotFlooded: a node that may not vote yet is asked once for each attempt, not again and again until its
 // time is over.
 func TestYoungNodesAreNotFlooded(t *testing.T) {

@@ -41,6 +41,8 @@ type place struct {
 	wake    chan struct{}
 	won     bool
 	moments int // that it let pass
+
+	failures polling // how long to wait after attempts without an answer
 }
 
 const (
@@ -92,6 +94,24 @@ func (p *place) next(ctx context.Context, freeIn time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// again is next after an attempt without an answer, which no message will follow. The first in line finds out for all,
+// so that a server in trouble is not asked by everybody.
+func (p *place) again(ctx context.Context) error {
+	if p.line == nil {
+		p.join()
+	}
+	if !p.isFirst() {
+		return p.next(ctx, 0)
+	}
+	return p.next(ctx, p.failures.pause())
+}
+
+func (p *place) isFirst() bool {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return p.line.queue[0] == p
 }
 
 // settle lets the moment pass that a lock in several servers needs.

@@ -12,6 +12,8 @@ type turn interface {
 	crowded() bool
 	// next returns nil when another attempt is worth a command. freeIn is what the last refusal said.
 	next(ctx context.Context, freeIn time.Duration) error
+	// again returns nil when another attempt is worth a command after one that found nothing out.
+	again(ctx context.Context) error
 	// got says that the lock was acquired.
 	got()
 	// leave ends the waiting; it is called once, in any case.
@@ -45,6 +47,8 @@ func (*polling) leave()        {}
 func (p *polling) next(ctx context.Context, _ time.Duration) error {
 	return pause(ctx, p.closed, p.pause())
 }
+
+func (p *polling) again(ctx context.Context) error { return p.next(ctx, 0) }
 
 func (p *polling) pause() time.Duration {
 	ceil := min(pollMax+time.Duration(p.pauses)*pollMin, pollCeil)
