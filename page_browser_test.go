@@ -122,6 +122,34 @@ func (v *visitor) set(selector, value string) {
 	evaluate[bool](v, `['input', 'change'].map((name) => document.querySelector("`+selector+`").dispatchEvent(new Event(name, {bubbles: true}))).length > 0`)
 }
 
+// fitsPage looks for what leaves the page, for controls without a name, and for ids that are there twice.
+const fitsPage = `(() => {
+  const problems = [], wide = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > wide) problems.push('scrolls to ' + document.documentElement.scrollWidth);
+  const visible = (e) => e.getClientRects().length > 0 && e.checkVisibility();
+  for (const e of document.querySelectorAll('h1,h2,h3,p,button,select,input,label,dt,dd,.tile,.card,figure')) {
+    const r = e.getBoundingClientRect();
+    if (visible(e) && !e.closest('.scroll,.skip') && (r.right > wide + 1 || r.left < -1)) problems.push(e.tagName + ' leaves the page: ' + e.textContent.slice(0, 40));
+  }
+  for (const e of document.querySelectorAll('button,select,input,a,summary,[role=img],[role=application],[role=region],progress')) {
+    const name = e.getAttribute('aria-label') || [...(e.labels ?? [])].map((l) => l.textContent).join('') || e.textContent.trim();
+    if (visible(e) && !name && !e.ariaHidden) problems.push('no name: ' + e.outerHTML.slice(0, 80));
+  }
+  const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);
+  problems.push(...ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => 'twice: ' + id));
+  return [...new Set(problems)].join('\n');
+})()`
+
+// fits looks at the page as narrow as a telephone and as wide as a large screen, and keeps pictures of it.
+func (v *visitor) fits(name string) {
+	v.t.Helper()
+	for _, wide := range []int64{390, 800, 1600, 1280} {
+		v.do(chromedp.EmulateViewport(wide, 900))
+		require.Empty(v.t, evaluate[string](v, fitsPage), "%s at %d", name, wide)
+	}
+	v.picture(name)
+}
+
 // picture keeps the whole page, in several widths and colours, for people to look at.
 func (v *visitor) picture(name string) {
 	v.t.Helper()

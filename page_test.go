@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
+	"seckill/router"
 	"seckill/service"
 )
 
@@ -26,19 +27,21 @@ func TestPage_PredictRunExplain(t *testing.T) {
 	v := newVisitor(t, "en-US")
 	v.open(labServer(t))
 	require.Contains(t, v.text(".hint"), "2 server processes")
-	v.picture("lab-first")
+	v.fits("lab-first")
 
 	v.click("#run")
 	require.Contains(t, v.text(".setup > .notice"), "Predict first")
 	v.click("input[name=verdict][value=breaks]")
 	v.click("input[name=how][value=oversold]")
+	evaluate[bool](v, watchShifts)
 	v.click("#run")
 	v.until(`document.querySelector('#verdict')`)
+	require.Empty(t, evaluate[[]string](v, `globalThis.shifts`), "what stands there does not move while the numbers run")
 
 	require.Contains(t, v.text("#verdict .headline"), "Oversold by")
 	require.Equal(t, "Your prediction was right.", v.text("#score"))
 	require.Contains(t, v.text("#why"), "The mutex lives in the memory of one process")
-	v.picture("lab-mutex")
+	v.fits("lab-mutex")
 
 	v.click("#next") // the same lock in one process
 	require.Equal(t, "single", evaluate[string](v, `document.querySelector('select[name=scenario]').value`))
@@ -47,6 +50,20 @@ func TestPage_PredictRunExplain(t *testing.T) {
 	v.until(`document.querySelector('#verdict .headline')?.textContent === 'It holds'`)
 	require.Equal(t, "Your prediction was right.", v.text("#score"))
 }
+
+// watchShifts notes what moves in the card of the sale and in the form, other than by a click or by scrolling.
+const watchShifts = `(() => {
+  globalThis.shifts = [];
+  new PerformanceObserver((list) => {
+    for (const shift of list.getEntries()) {
+      for (const s of shift.sources) {
+        const e = s.node?.nodeType === 1 ? s.node : s.node?.parentElement;
+        if (!shift.hadRecentInput && e?.closest('.live,.setup')) shifts.push(e.outerHTML.slice(0, 120));
+      }
+    }
+  }).observe({ type: 'layout-shift', buffered: false });
+  return true;
+})()`
 
 // The numbers of the verdict, the tiles and the report are the same: those of the audit.
 func TestPage_NumbersAreTheAudits(t *testing.T) {
@@ -104,12 +121,12 @@ func TestPage_Purchase(t *testing.T) {
 	v := newVisitor(t, "en-US")
 	v.open(base + "/#shop")
 	v.until(`document.querySelector('#buy')?.textContent === 'Buy now'`)
-	v.picture("shop-before")
+	v.fits("shop-before")
 	v.click("#buy")
 	v.until(`document.querySelector('#status')?.dataset.status === 'created'`)
 	id := v.text(".receipt dd code")
 	require.Regexp(t, `^\d{15,19}$`, id, "an id is text, with every digit")
-	v.picture("shop-order")
+	v.fits("shop-order")
 
 	first := evaluate[string](v, `document.querySelector('.who input').value`)
 	v.set(".who input", "77")
@@ -155,7 +172,7 @@ func TestPage_Languages(t *testing.T) {
 	v.open(base)
 	require.Equal(t, "哪一种锁顶得住秒杀？", v.text("h1"), "the browser's language")
 	require.Equal(t, "zh-CN", evaluate[string](v, `document.documentElement.lang`))
-	v.picture("lab-first-zh")
+	v.fits("lab-first-zh")
 	v.click("#lang-en")
 	v.until(`document.querySelector('h1').textContent === 'Which lock survives a flash sale?'`)
 	v.open(base + "/?again") // another load
@@ -164,8 +181,35 @@ func TestPage_Languages(t *testing.T) {
 	for _, view := range []string{"ladder/watchdog", "shop", "history"} {
 		evaluate[string](v, `location.hash = '#`+view+`'`)
 		v.until(fmt.Sprintf(`document.querySelector('main').dataset.view === %q && !document.body.innerText.includes('加载中')`, strings.Split(view, "/")[0]))
-		v.picture(strings.ReplaceAll(view, "/", "-") + "-zh")
+		v.fits(strings.ReplaceAll(view, "/", "-") + "-zh")
 	}
+}
+
+// Outside of lab mode there is no lab, and who buys shows a token.
+func TestPage_OutsideOfLabMode(t *testing.T) {
+	secret := strings.Repeat("s", router.MinSecret)
+	base := labServer(t, "--lab=off", "--token-secret="+secret)
+	signer, err := router.NewSigner(secret)
+	require.NoError(t, err)
+	sign := func(user int64, scopes ...string) string {
+		text, err := signer.Sign(router.Token{User: user, Scopes: scopes, ExpiresAt: time.Now().Add(time.Hour)})
+		require.NoError(t, err)
+		return text
+	}
+	c := newContract(t, base)
+	c.ask(201, "POST", "/api/v1/vouchers", `{"title":"tea","stock":1,"price_cents":5,"begin_at":"2026-01-01T00:00:00Z","end_at":"2099-01-01T00:00:00Z"}`,
+		"Authorization", "Bearer "+sign(0, router.ScopeAdmin))
+	v := newVisitor(t, "en-US")
+	v.open(base)
+	require.Equal(t, "LadderShop", evaluate[string](v, `[...document.querySelectorAll('nav a')].slice(0, 2).map((a) => a.textContent).join('')`))
+	require.Zero(t, evaluate[int](v, `document.querySelectorAll("a[href='#lab']:not(.brand)").length`))
+	v.click("a[href='#shop']")
+	v.click("#buy")
+	v.until(`document.querySelector('#told').textContent.includes('token is needed')`)
+	v.set(".who input", sign(7, router.ScopeBuy))
+	v.click("#buy")
+	v.until(`document.querySelector('#status')?.dataset.status === 'created'`)
+	v.fits("shop-token")
 }
 
 // Every stage is on the ladder with its text, and its source with marked lines.
@@ -177,7 +221,7 @@ func TestPage_Ladder(t *testing.T) {
 	v.open(base + "/?lua#ladder/lua")
 	v.until(`document.querySelectorAll('.listing mark').length > 3`)
 	require.Contains(t, v.text(".files"), "return redis.call('DEL', KEYS[1])")
-	v.picture("ladder-lua")
+	v.fits("ladder-lua")
 	v.click(".stage .head .button")
 	v.until(`document.querySelector('select[name=stage]')?.value === 'lua'`)
 }
@@ -194,7 +238,7 @@ func TestPage_CancelledRun(t *testing.T) {
 	v.until(`document.querySelector('#state').textContent.includes('Cancelled')`)
 	v.click("nav a[href='#history']")
 	v.until(`document.querySelector('.runs')?.textContent.includes('cancelled')`)
-	v.picture("history")
+	v.fits("history")
 }
 
 // relay is a proxy under another name and path, to a server that may change.

@@ -124,7 +124,7 @@ func (t *tally) add(o outcome, mayDie bool) {
 	case failed:
 		t.fail(o)
 	default:
-		t.reject(o.answer)
+		t.rejected.add(o.answer)
 		t.rejectedIn.add(o.latency)
 	}
 	t.told[o.user] = user
@@ -138,8 +138,8 @@ func (t *tally) fail(o outcome) {
 	t.details[o.detail]++
 }
 
-func (t *tally) reject(a answer) {
-	r := &t.rejected
+// add counts one refusal.
+func (r *Rejected) add(a answer) {
 	switch a {
 	case soldOut:
 		r.SoldOut++

@@ -38,7 +38,7 @@ func TestReportShape(t *testing.T) {
 	require.ElementsMatch(t, []string{"must", "may"}, keys(row["claim"]))
 	require.Equal(t, []any{"oversold", "drift"}, row["outcome"])
 	sample := row["series"].([]any)[0].(map[string]any)
-	require.ElementsMatch(t, strings.Fields("at_ms stock_left orders in_flight accepted rejected errors dropped processes"), keys(sample))
+	require.ElementsMatch(t, strings.Fields("at_ms stock_left orders in_flight accepted rejected errors dropped processes rejected_by latency_ms"), keys(sample))
 	ok := got["rows"].([]any)[1].(map[string]any)
 	require.Equal(t, []any{}, ok["outcome"], "an empty list, not null")
 }

@@ -25,9 +25,13 @@ type Sample struct {
 	InFlight  int     `json:"in_flight"`  // accepted and not yet written
 	Accepted  int     `json:"accepted"`   // answers, as clients counted them
 	Rejected  int     `json:"rejected"`
-	Errors    int     `json:"errors"` // with requests that got no answer
-	Dropped   int     `json:"dropped"`
-	Processes []int   `json:"processes"` // accepted, by process
+	// RejectedBy is the same by reason.
+	RejectedBy Rejected `json:"rejected_by"`
+	Errors     int      `json:"errors"` // with requests that got no answer
+	Dropped    int      `json:"dropped"`
+	Processes  []int    `json:"processes"` // accepted, by process
+	// LatencyMS is the mean of the answers since the sample before; without any, that one's.
+	LatencyMS float64 `json:"latency_ms"`
 	// Stale: no server answered in time, so stock, orders and in flight are those of the sample before.
 	Stale bool `json:"stale,omitempty"`
 }
@@ -49,8 +53,10 @@ type Moment struct {
 
 // counter adds answers up while the load runs. Safe for concurrent use.
 type counter struct {
-	mu  sync.Mutex
-	now Sample
+	mu     sync.Mutex
+	now    Sample
+	fresh  int           // answers since the last look
+	waited time.Duration // theirs together
 }
 
 func newCounter(processes int) *counter {
@@ -60,6 +66,8 @@ func newCounter(processes int) *counter {
 func (c *counter) add(o outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.fresh++
+	c.waited += o.latency
 	switch o.answer {
 	case accepted:
 		c.now.Accepted++
@@ -68,6 +76,7 @@ func (c *counter) add(o outcome) {
 		c.now.Errors++
 	default:
 		c.now.Rejected++
+		c.now.RejectedBy.add(o.answer)
 	}
 }
 
@@ -80,6 +89,10 @@ func (c *counter) drop() {
 func (c *counter) read() Sample {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.fresh > 0 {
+		c.now.LatencyMS = milliseconds(c.waited) / float64(c.fresh)
+		c.fresh, c.waited = 0, 0
+	}
 	s := c.now
 	s.Processes = slices.Clone(s.Processes)
 	return s

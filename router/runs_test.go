@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -162,4 +163,26 @@ func TestRuns_Events(t *testing.T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	require.Equal(t, []Seen{{}, {Attempt: 1, Samples: 1}}, f.seen)
+}
+
+// However often a run changes, a browser is told at most once every eventEvery.
+func TestRuns_EventsAreThrottled(t *testing.T) {
+	s, f := labShop(t)
+	server := httptest.NewServer(s.handler)
+	defer server.Close()
+	began := time.Now()
+	resp, err := http.Get(server.URL + "/api/v1/lab/runs/r1/events")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	go func() {
+		for range 2000 {
+			f.change(Run{ID: "r1", Status: RunRunning})
+		}
+		f.change(Run{ID: "r1", Status: RunDone})
+	}()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	events := strings.Count(string(text), "event: run")
+	require.LessOrEqual(t, events, int(time.Since(began)/eventEvery)+2)
+	require.Contains(t, string(text), `"status":"done"`)
 }

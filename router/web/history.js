@@ -20,7 +20,7 @@ function row(run) {
   return h('tr', { 'data-run': run.id },
     h('td', { className: 'when' }, clock(run.queued_at)),
     h('td', {}, h('b', {}, stage), ' ', h('span', { className: 'muted' }, scenario), h('small', {},
-      t('history.load.text', { processes: p.processes, users: number(p.users), clicks: p.clicks, stock: number(p.stock) }))),
+      t(p.processes === 1 ? 'history.load.one' : 'history.load.text', { processes: p.processes, users: number(p.users), clicks: p.clicks, stock: number(p.stock) }))),
     h('td', {}, expected ? outcomes(expected) : t('predicted.none'), s ? h('span', { className: `mark ${s}`, title: t(`predicted.${s}`) }, { right: ' ✓', partly: ' ~', wrong: ' ✗' }[s]) : null),
     h('td', {}, result(run)),
     h('td', { className: 'files' }, known ? h('button', { type: 'button', onclick: async () => {

@@ -68,6 +68,11 @@ function rungs(current) {
       h('span', { className: `light ${claimOf(s.name, 'multi').must.length ? 'bad' : 'good'}`, 'aria-hidden': 'true' }))));
 }
 
+/** show brings an entry of a list into view without moving the page. */
+function show(list, entry) {
+  if (entry) list.scrollTop = Math.max(0, entry.offsetTop - list.clientHeight / 2);
+}
+
 export const ladder = {
   enter(detail) {
     const stage = stageNamed(detail) ?? stageNamed('none'), list = h('ol', { className: 'rungs' }, rungs(stage.name));
@@ -78,11 +83,12 @@ export const ladder = {
     const node = h('div', { className: 'ladder' }, h('h1', {}, t('ladder.title')), h('p', { className: 'lead' }, t('ladder.lead')),
       h('div', { className: 'columns' },
         h('nav', { className: 'card side', 'aria-label': t('ladder.list') },
-          h('div', { className: 'field' }, h('label', { for: 'track' }, t('ladder.track')), filter), list),
+          h('div', { className: 'field' }, h('label', { for: 'track' }, t('ladder.track')), filter),
+          h('p', { className: 'small legend' }, h('span', { className: 'light bad', 'aria-hidden': 'true' }), t('ladder.legend')), list),
         article(stage)));
     if (detail) requestAnimationFrame(() => {
       if (matchMedia('(max-width: 899px)').matches) node.querySelector('#stage').scrollIntoView();
-      else list.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
+      else show(node.querySelector('.side'), list.querySelector('[aria-current]'));
     });
     return node;
   },
