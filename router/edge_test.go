@@ -39,6 +39,20 @@ func TestHealthAndReadiness(t *testing.T) {
 	s.do("GET", "/healthz", "").is(200, "")
 }
 
+// While the database is away accepted orders wait, and readyz says how many, and for how long.
+func TestReadinessShowsTheQueueWhileTheDatabaseIsAway(t *testing.T) {
+	s := newShop(t, withLife(t), func(o *Options) {
+		o.Ready = func(context.Context) error { return errors.New("the database is away") }
+	})
+	s.do("POST", s.voucher(5)+"/orders?stage=stream", "", "X-User-ID: 7").is(202, "")
+	var body notReadyJSON
+	a := s.do("GET", "/readyz", "")
+	require.Equal(t, 503, a.Status)
+	a.into(&body)
+	require.Equal(t, "not_ready", body.Error.Code)
+	require.EqualValues(t, 1, body.Queue.Messages)
+}
+
 func TestRequestIDs(t *testing.T) {
 	s := newShop(t)
 	require.Equal(t, "abc-1.2_3", s.do("GET", "/healthz", "", "X-Request-ID: abc-1.2_3").Header.Get("X-Request-ID"))

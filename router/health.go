@@ -19,19 +19,20 @@ func (a *api) health(c *gin.Context) error {
 }
 
 // ready says that the process can place orders: the database and Redis answer. It also tells how many accepted orders
-// wait to be written, and for how long.
+// wait to be written, and for how long; above all when the database is away and they do wait.
 func (a *api) ready(c *gin.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyWithin)
 	defer cancel()
-	if a.Ready != nil {
-		if err := a.Ready(ctx); err != nil {
-			return fmt.Errorf("%w: %w", errNotReady, err)
-		}
-	}
 	queue, err := a.queueState(ctx)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errNotReady, err)
+	if err == nil && a.Ready != nil {
+		err = a.Ready(ctx)
 	}
-	c.JSON(http.StatusOK, readyJSON{Status: "ready", Queue: queue})
+	if err == nil {
+		c.JSON(http.StatusOK, readyJSON{Status: "ready", Queue: queue})
+		return nil
+	}
+	status, body := a.refusal(c, fmt.Errorf("%w: %w", errNotReady, err))
+	retryLater(c, status)
+	c.JSON(status, notReadyJSON{errorBody: body, Queue: queue})
 	return nil
 }

@@ -69,11 +69,19 @@ type readyJSON struct {
 	Queue  *queueJSON `json:"queue,omitempty"` // absent where the process knows no order stream
 }
 
-// queueState is the order stream's depth and age. A long queue does not make the process unready: it still accepts.
+type notReadyJSON struct {
+	errorBody
+	Queue *queueJSON `json:"queue,omitempty"`
+}
+
+// queueState is the order stream's depth and age; nil when there is none or Redis does not say. A long queue does not make the process unready: it still accepts.
 func (a *api) queueState(ctx context.Context) (*queueJSON, error) {
 	if a.Queue == nil {
 		return nil, nil
 	}
 	d, err := a.Queue.Depth(ctx)
-	return &queueJSON{Messages: d.Messages, OldestMS: d.Oldest.Milliseconds(), Dead: d.Dead}, err
+	if err != nil {
+		return nil, err
+	}
+	return &queueJSON{Messages: d.Messages, OldestMS: d.Oldest.Milliseconds(), Dead: d.Dead}, nil
 }

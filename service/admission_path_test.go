@@ -170,6 +170,49 @@ func TestGate_TheAnswerToCommitIsLost(t *testing.T) {
 	})
 }
 
+// voucherless is a store whose vouchers can't be read for a while.
+type voucherless struct {
+	service.Store
+	reads int
+	err   error
+}
+
+func (v *voucherless) Voucher(ctx context.Context, id service.ID) (service.Voucher, error) {
+	v.reads++
+	if v.err != nil {
+		return service.Voucher{}, v.err
+	}
+	return v.Store.Voucher(ctx, id)
+}
+
+// While the database is away the stream goes on accepting by the row that it has, for a minute, and asks once a second.
+func TestStream_AcceptsWhileTheDatabaseIsAway(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *sale) {
+		c, v := s.process(), s.voucher(10)
+		store, now, user := &voucherless{Store: c.store}, time.Now(), int64(0)
+		c.placer.Store, c.placer.Now = store, func() time.Time { return now }
+		buy := func(after time.Duration) error {
+			now, user = now.Add(after), user+1
+			_, err := c.buy(service.PathStream, v, user)
+			return err
+		}
+		require.NoError(t, buy(0))
+		away := errors.New("connection refused")
+		store.err = away
+		require.NoError(t, buy(999*time.Millisecond))
+		require.Equal(t, 1, store.reads)
+		require.NoError(t, buy(time.Second))
+		require.NoError(t, buy(0))
+		require.Equal(t, 2, store.reads, "it is asked once a second")
+		require.NoError(t, buy(57*time.Second))
+		require.ErrorIs(t, buy(2*time.Second), away, "older than a minute")
+		store.err = nil
+		require.NoError(t, buy(0))
+		store.err = service.ErrNotFound
+		require.ErrorIs(t, buy(2*time.Second), service.ErrNotFound, "an answer is an answer")
+	})
+}
+
 // S-42: the gate admits more than the database has. The database refuses; the unit that never was is not given back.
 func TestAdmission_TheGateHasTooMuch(t *testing.T) {
 	eachPath(t, func(t *testing.T, c *counter, path string) {
