@@ -48,7 +48,9 @@ type place struct {
 const (
 	fallbackMin = 2 * time.Second // between attempts without a message
 	fallbackMax = 3 * time.Second
-	lapseJitter = 5 * time.Millisecond
+
+	fallbackBehind = 3 // times as long for who is not the first in line, and is woken when the first goes
+	lapseJitter    = 5 * time.Millisecond
 
 	settleMin  = time.Millisecond     // after a message of a lock in several servers
 	settleStep = 4 * time.Millisecond // more at random for every time that it was in vain
@@ -131,6 +133,9 @@ func (p *place) settle(ctx context.Context) error {
 // patience is how long to wait for a message.
 func (p *place) patience(freeIn time.Duration) time.Duration {
 	d := fallbackMin + rand.N(fallbackMax-fallbackMin)
+	if !p.isFirst() {
+		d *= fallbackBehind
+	}
 	if freeIn > 0 {
 		d = min(d, freeIn+time.Millisecond+rand.N(lapseJitter))
 	}

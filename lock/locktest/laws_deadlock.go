@@ -186,18 +186,20 @@ func waitingIsCheap(w *World) {
 	for range 8 {
 		wg.Go(func() { _, _ = b.l.Acquire(ctx, "k") })
 	}
-	n := 8
-	for range 5 { // they have to settle first
+	n, quiet := 0, 0
+	for range 7 { // they have to settle first; and one quiet second may be a slow machine's
 		w.commands()
 		time.Sleep(time.Second)
-		if n = w.commands(); n < 8 {
+		if n = w.commands(); n >= 8 {
+			quiet = 0
+		} else if quiet++; quiet == 2 {
 			break
 		}
 	}
 	cancel()
 	wg.Wait()
 	release(l)
-	want(n < 8, "%d commands in a second by 8 waiters", n)
+	want(quiet == 2, "%d commands in a second by 8 waiters", n)
 }
 
 func keyWithoutExpiry(w *World) {
@@ -241,12 +243,12 @@ func renewal(w *World) {
 }
 
 func manyLeases(w *World) {
-	a := w.process(ttl(1500 * time.Millisecond))
+	a := w.process(ttl(3 * time.Second))
 	var leases []Lease
 	for i := range 300 {
 		leases = append(leases, a.acquire(string(rune('一'+i))))
 	}
-	time.Sleep(3 * time.Second)
+	time.Sleep(6500 * time.Millisecond)
 	for i, l := range leases {
 		want(l.Check() == nil, "lease %d: %w", i, l.Check())
 	}
