@@ -142,7 +142,7 @@ func serverDown(w *World) {
 }
 
 func silentServer(w *World) {
-	a := w.processVia(w.proxied(), func(o *redis.Options) { o.ReadTimeout = 200 * time.Millisecond }, wait(2500*time.Millisecond))
+	a := w.processVia(w.proxied(), func(o *redis.Options) { o.ReadTimeout = 200 * time.Millisecond }, wait(5*time.Second))
 	a.warm()
 	w.inject(Fault{Kind: Drop})
 	l, err := a.l.Acquire(context.Background(), "k")

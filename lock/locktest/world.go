@@ -28,7 +28,7 @@ const (
 	patience  = 15 * time.Second // for what must happen: far beyond every bound
 	closeTime = time.Second      // for what an actor still owes when its law is over
 
-	nodeTimeout = time.Second // of a quorum: one that a busy machine keeps
+	nodeTimeout = 2 * time.Second // of a quorum: one that a busy machine keeps
 )
 
 func newWorld(open Open, servers []*Server) *World {
