@@ -122,7 +122,11 @@ func TestShowHasTextAndSourceOfEveryStage(t *testing.T) {
 		require.Contains(t, en.out, s.Text.EN.Fixes)
 		require.Contains(t, zh.out, s.Text.ZH.Fixes)
 		require.Regexp(t, `(?m)^## Source: lock/\w+\.go`, en.out)
-		require.Contains(t, en.out, "## Source: service/flow.go")
+		flow := "service/flow.go"
+		if s.Path != service.PathSync {
+			flow = "service/admission_path.go"
+		}
+		require.Contains(t, en.out, "## Source: "+flow)
 		require.Contains(t, en.out, "## Source: service/stock.go")
 		require.Contains(t, en.out, "--lock "+s.Lock+" ")
 	}

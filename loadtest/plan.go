@@ -127,9 +127,9 @@ func (c Config) override(l *Load) {
 // firstOrder lets the hold points of the write count from the first order on.
 func firstOrder(holds []string) []string {
 	skip := regexp.MustCompile(`^((?:commit|critical)=.*),skip=\d+`)
-	out := make([]string, len(holds))
-	for i, h := range holds {
-		out[i] = skip.ReplaceAllString(h, "$1")
+	var out []string
+	for _, h := range holds {
+		out = append(out, skip.ReplaceAllString(h, "$1"))
 	}
 	return out
 }

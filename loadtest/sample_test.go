@@ -44,7 +44,11 @@ func TestSeriesBeginsFullAndEndsWithTheTotals(t *testing.T) {
 	first, last := series[0], series[len(series)-1]
 	require.Equal(t, 20, first.StockLeft)
 	require.Zero(t, first.Accepted+first.Rejected+first.Orders)
-	require.Equal(t, Sample{AtMS: last.AtMS, Orders: 20, Accepted: 20, Rejected: 100, Processes: last.Processes}, last)
+	require.Positive(t, last.LatencyMS)
+	require.Equal(t, Sample{
+		AtMS: last.AtMS, Orders: 20, Accepted: 20, Rejected: 100, RejectedBy: Rejected{SoldOut: 80, AlreadyOrdered: 20},
+		Processes: last.Processes, LatencyMS: last.LatencyMS,
+	}, last)
 	require.Len(t, last.Processes, 2)
 	require.Equal(t, 20, last.Processes[0]+last.Processes[1])
 	for i, s := range series[1:] {
