@@ -53,7 +53,6 @@ var outcomeLetters = map[rune]string{
 // After a crash the others wait out the dead holder's TTL and some of them may spend their wait on it: U.
 // lua-once loses its lease in slow and late like lua, but so few get in that it undersells all the same.
 // What a crash leaves of hash and incr is either stuck or freed by the DEL of another holder that was inside as well.
-// In late the locks with a local deadline refuse an answer that a stopped process reads after the TTL: E, nothing written.
 // In nested a lock without re-entry waits for itself until its wait is spent, so nothing is sold: U.
 // What gate had admitted in a process that died goes back seconds later, when the buyers may have gone: U.
 var claimTable = map[string][6]string{
@@ -76,10 +75,10 @@ var claimTable = map[string][6]string{
 	"user-lock":        {"ok", "ok", "(D)", "(D)", "ok", "U"},
 	"reentrant-simple": {"ok", "ok", "O(DR)", "O(DR)", "(U)", "ok"},
 	"reentrant":        {"ok", "ok", "O(DR)", "O(DR)", "(U)", "ok"},
-	"watchdog":         {"ok", "ok", "ok", "O(DRE)", "(U)", "ok"},
+	"watchdog":         {"ok", "ok", "ok", "O(DR)", "(U)", "ok"},
 	"redislock":        {"ok", "ok", "ok", "O(DR)", "(U)", "U"},
-	"redlock":          {"ok", "ok", "ok", "O(DRE)", "(U)", "ok"},
-	"fenced":           {"ok", "ok", "ok", "(E)", "(U)", "ok"},
+	"redlock":          {"ok", "ok", "ok", "O(DR)", "(U)", "ok"},
+	"fenced":           {"ok", "ok", "ok", "ok", "(U)", "ok"},
 	"get-lock":         {"ok", "ok", "ok", "ok", "ok", "U"},
 	"for-update":       {"ok", "ok", "ok", "ok", "ok", "ok"},
 	"cas":              {"U", "U", "U", "U", "U", "U"},
