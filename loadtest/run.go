@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// attempts is how often a row is run before a claimed outcome counts as not reproduced.
-const attempts = 3
+// attempts is how often a row is run, the first time and three repeats, before a claimed outcome counts as not reproduced.
+const attempts = 4
 
 // eventAttempts is how often a row is run before its scenario's event counts as missing. Where one request in a
 // hundred gets in, chance decides whether it is at the process that the event is planned for.

@@ -55,7 +55,7 @@ func TestBrokenRowIsRepeatedBeforeItIsNotReproduced(t *testing.T) {
 	require.Equal(t, StatusNotReproduced, r.Status)
 	require.False(t, r.AsClaimed)
 	require.EqualValues(t, attempts, s.starts.Load())
-	require.Equal(t, "attempt 3", r.Note)
+	require.Equal(t, "attempt 4", r.Note)
 }
 
 // Weather that did not come says nothing; it is waited for more patiently than a race that was lost.

@@ -108,8 +108,7 @@ func (o *ownership) overdue() {
 		o.mu.Unlock()
 		return
 	}
-	o.mu.Unlock()
-	o.end(o.lapse())
+	o.endLocked(o.lapse()) // without letting go in between, or a renewal's answer could still move the deadline
 }
 
 // lapse is the error of a deadline that has passed.
@@ -123,6 +122,11 @@ func (o *ownership) lapse() error {
 // end makes all shares end with cause; only the first cause counts.
 func (o *ownership) end(cause error) {
 	o.mu.Lock()
+	o.endLocked(cause)
+}
+
+// endLocked is end for a caller that holds o.mu; it unlocks.
+func (o *ownership) endLocked(cause error) {
 	if o.ended != nil {
 		o.mu.Unlock()
 		return

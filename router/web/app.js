@@ -19,7 +19,16 @@ const available = () => (server.about.runs ? ['lab', 'ladder', 'shop', 'history'
 function place() {
   const [name, detail = ''] = location.hash.slice(1).split('/');
   const names = available();
-  return { name: names.includes(name) ? name : names[0], detail: decodeURIComponent(detail) };
+  return { name: names.includes(name) ? name : names[0], detail: decoded(detail) };
+}
+
+/** decoded is the text, or nothing when somebody typed what no link says. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
 }
 
 function header() {

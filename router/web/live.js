@@ -8,7 +8,7 @@ import { messageOf } from './messages.js';
 const tiles = ['orders', 'oversold', 'left', 'soldout', 'busy', 'latency'];
 
 function tile(name) {
-  const value = h('output', { className: 'value' }, '–'), note = h('span', { className: 'note' });
+  const value = h('output', { className: 'value', 'aria-live': 'off' }, '–'), note = h('span', { className: 'note' });
   return { node: h('div', { className: `tile ${name}` }, h('span', { className: 'name' }, t(`tile.${name}`)), value, note), value, note };
 }
 

@@ -19,7 +19,7 @@ function changed() {
   due = true;
   const tell = () => {
     due = false;
-    listeners.forEach((f) => f());
+    [...listeners].forEach((f) => f()); // one of them may take itself out
   };
   // A hidden page gets no frames, and shall still notice the end.
   if (document.hidden) setTimeout(tell, 250);

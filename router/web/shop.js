@@ -56,8 +56,11 @@ function tell(kind, what) {
   state.message = { kind, code: what.code ?? '', text: typeof what === 'string' ? () => t(what) : () => messageOf(what) };
 }
 
-/** key makes a click one order however often it is sent. */
-const key = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
+/**
+ * key makes a click one order however often it is sent: without an answer the next click sends the same key, and gets the
+ * order that was placed, if one was.
+ */
+const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
 
 async function act(what, done) {
   state.busy = true;
@@ -73,7 +76,21 @@ async function act(what, done) {
   page?.update();
 }
 
-const buy = () => act(() => post(`api/v1/vouchers/${state.id}/orders`, undefined, { ...headers(), 'Idempotency-Key': key() }), (placed) => {
+let unanswered = { order: '', key: '' };
+
+async function place() {
+  if (unanswered.order !== orderKey()) unanswered = { order: orderKey(), key: newKey() };
+  try {
+    const placed = await post(`api/v1/vouchers/${state.id}/orders`, undefined, { ...headers(), 'Idempotency-Key': unanswered.key });
+    unanswered.order = '';
+    return placed;
+  } catch (e) {
+    if (e.status && e.status < 500) unanswered.order = '';
+    throw e;
+  }
+}
+
+const buy = () => act(place, (placed) => {
   remembered.set(orderKey(), placed.order_id);
   return placed.status === 'pending' ? 'told.pending' : 'told.placed';
 });
@@ -94,7 +111,7 @@ function phase(v) {
 
 function counter() {
   const title = h('h2', { id: 'voucher' }), price = h('p', { className: 'price' }), left = h('p', { className: 'left-text' });
-  const bar = h('progress', { max: 1, 'aria-hidden': 'true' }), what = h('span', { className: 'name' }), time = h('output', { className: 'count', id: 'countdown' });
+  const bar = h('progress', { max: 1, 'aria-hidden': 'true' }), what = h('span', { className: 'name' }), time = h('output', { className: 'count', id: 'countdown', 'aria-live': 'off' });
   const button = h('button', { type: 'button', className: 'primary big', id: 'buy', onclick: buy });
   const told = h('p', { className: 'notice', role: 'status', 'aria-live': 'polite', id: 'told' });
   const node = h('section', { className: 'card offer', 'aria-labelledby': 'voucher' }, title, price,
