@@ -8,11 +8,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 
 	"github.com/gin-gonic/gin"
 	"github.com/spf13/cobra"
 
+	"seckill/loadtest"
 	"seckill/router"
 )
 
@@ -104,21 +104,12 @@ func (r *benchResult) conclude() {
 		for i, bare := range r.Rates[benchBare] {
 			each = append(each, r.Rates[name][i]/bare)
 		}
-		return median(each)
+		return loadtest.Median(each)
 	}
 	for name, rates := range r.Rates {
-		r.Median[name] = median(rates)
+		r.Median[name] = loadtest.Median(rates)
 	}
 	r.StreamRatio, r.SoldOutRatio = ratio(benchStream), ratio(benchSoldOut)
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	if n == 0 {
-		return 0
-	}
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 func (r *benchResult) print(w io.Writer, asJSON bool) error {

@@ -52,6 +52,17 @@ func ended(t *testing.T, l *lab, id string) (last router.Run, states []string) {
 	}
 }
 
+// oneOfEach is a run that is under way and one that waits behind it.
+func oneOfEach(t *testing.T, l *lab, started <-chan rowRequest) (running, waiting router.Run) {
+	t.Helper()
+	running, err := l.Start(mutexMulti)
+	require.NoError(t, err)
+	<-started
+	waiting, err = l.Start(mutexMulti)
+	require.NoError(t, err)
+	return running, waiting
+}
+
 func TestLab_OneAtATimeInTurn(t *testing.T) {
 	l, started, finish := heldLab(t)
 	first, err := l.Start(mutexMulti)
@@ -81,11 +92,7 @@ func TestLab_OneAtATimeInTurn(t *testing.T) {
 
 func TestLab_Cancels(t *testing.T) {
 	l, started, _ := heldLab(t)
-	running, err := l.Start(mutexMulti)
-	require.NoError(t, err)
-	<-started
-	waiting, err := l.Start(mutexMulti)
-	require.NoError(t, err)
+	running, waiting := oneOfEach(t, l, started)
 	for _, id := range []string{waiting.ID, running.ID} {
 		_, err := l.Cancel(id)
 		require.NoError(t, err)
@@ -133,17 +140,13 @@ func TestLab_ForgetsTheOldest(t *testing.T) {
 // A server that stops tells the followers at once: it waits for them.
 func TestLab_IsInterruptedWhenItsServerStops(t *testing.T) {
 	l, started, _ := heldLab(t)
-	running, err := l.Start(mutexMulti)
-	require.NoError(t, err)
-	<-started
-	waiting, err := l.Start(mutexMulti)
-	require.NoError(t, err)
+	running, waiting := oneOfEach(t, l, started)
 	l.stop()
 	for _, id := range []string{running.ID, waiting.ID} {
 		last, _ := ended(t, l, id)
 		require.Equal(t, router.RunInterrupted, last.Status)
 	}
-	_, err = l.Start(mutexMulti)
+	_, err := l.Start(mutexMulti)
 	require.ErrorIs(t, err, service.ErrBusy)
 }
 

@@ -49,12 +49,17 @@ func spreadOf(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}
 	}
-	v := slices.Sorted(slices.Values(values))
-	middle := v[len(v)/2]
-	if len(v)%2 == 0 {
-		middle = (v[len(v)/2-1] + middle) / 2
+	return Spread{Median: math.Round(100*Median(values)) / 100, Min: slices.Min(values), Max: slices.Max(values)}
+}
+
+// Median is the value in the middle, or half-way between the two that are; 0 of none.
+func Median(values []float64) float64 {
+	n := len(values)
+	if n == 0 {
+		return 0
 	}
-	return Spread{Median: math.Round(100*middle) / 100, Min: v[0], Max: v[len(v)-1]}
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // groups sums the rows up, in the order in which stages and scenarios first appear.

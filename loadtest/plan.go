@@ -2,7 +2,6 @@ package loadtest
 
 import (
 	"math/rand/v2"
-	"regexp"
 	"time"
 )
 
@@ -85,8 +84,8 @@ func (c Config) plan(stage Stage, scenario Scenario, repeat int) Plan {
 	if stage.UserKeyed && scenario.UserKeyedWorkers > 0 {
 		p.Workers = scenario.UserKeyedWorkers
 	}
-	if stage.FewOrders {
-		p.Holds = firstOrder(p.Holds)
+	if stage.FewOrders && scenario.FewOrdersHolds != nil {
+		p.Holds = scenario.FewOrdersHolds
 	}
 	if stage.MaxWorkers > 0 {
 		p.Workers = min(p.Workers, stage.MaxWorkers)
@@ -122,14 +121,4 @@ func (c Config) override(l *Load) {
 			*d.to = *d.asked
 		}
 	}
-}
-
-// firstOrder lets the hold points of the write count from the first order on.
-func firstOrder(holds []string) []string {
-	skip := regexp.MustCompile(`^((?:commit|critical)=.*),skip=\d+`)
-	var out []string
-	for _, h := range holds {
-		out = append(out, skip.ReplaceAllString(h, "$1"))
-	}
-	return out
 }

@@ -31,6 +31,9 @@ type Scenario struct {
 	// UserKeyedWorkers replaces Workers for stages with a lock per user, 0: no other number. Such stages work side by
 	// side, and a long Work times 64 would only measure how the database queues.
 	UserKeyedWorkers int
+	// FewOrdersHolds replaces Holds for stages of which too few orders get as far as the write to let the first ones
+	// pass; nil: by nothing.
+	FewOrdersHolds []string
 	// LongTTL replaces Load for locks whose TTL can't be a fraction of a second.
 	LongTTL *Load
 	// Nested lets the order method and the save method it calls each take the lock.
@@ -92,6 +95,7 @@ func late() Scenario {
 			Stock: 10, Users: 40, Clicks: 2, Workers: 64, Work: 100 * ms, TTL: 200 * ms, Wait: 30 * time.Second,
 			Holds: []string{"commit=stop:1s,skip=2,times=3", "release=pause:250ms,skip=2,times=3", "release-between=pause:250ms,times=12"},
 		},
+		FewOrdersHolds: []string{"commit=stop:1s,times=3", "release=pause:250ms,skip=2,times=3", "release-between=pause:250ms,times=12"},
 		LongTTL: &Load{
 			Stock: 4, Users: 16, Clicks: 2, Workers: 64, Work: 500 * ms, TTL: time.Second, Wait: 30 * time.Second,
 			Holds: []string{"commit=stop:3s,times=2", "release=pause:1250ms,times=3", "release-between=pause:1250ms,times=12"},
@@ -116,6 +120,7 @@ func crash() Scenario {
 			Stock: 100, Users: 160, Clicks: 2, Workers: 64, Work: 5 * ms, TTL: time.Second, Wait: 1500 * ms,
 			Holds: []string{"acquire-between=kill,skip=2", "critical=kill,skip=2"},
 		},
+		FewOrdersHolds: []string{"acquire-between=kill,skip=2", "critical=kill"},
 	}
 }
 

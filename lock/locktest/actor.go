@@ -90,6 +90,16 @@ func release(l Lease) {
 	}
 }
 
+// waiter acquires key in the background and hands the lease out, nil when it failed.
+func (a *Actor) waiter(key string) <-chan Lease {
+	got := make(chan Lease, 1)
+	go func() {
+		l, _ := a.l.Acquire(context.Background(), key)
+		got <- l
+	}()
+	return got
+}
+
 // warm makes the servers know the scripts, so that later commands are one message each. It tries again where a slow
 // machine is too slow for the options of a law that has not begun.
 func (a *Actor) warm() {

@@ -110,8 +110,7 @@ func waitEnds(w *World) {
 func waiterGetsIt(w *World) {
 	a, b := w.process(), w.process(wait(-1))
 	l := a.acquire("k")
-	got := make(chan Lease, 1)
-	go func() { l, _ := b.l.Acquire(context.Background(), "k"); got <- l }()
+	got := b.waiter("k")
 	time.Sleep(50 * time.Millisecond)
 	release(l)
 	select {

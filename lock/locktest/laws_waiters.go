@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,37 +38,34 @@ func wakeUp(w *World) {
 	a, b := w.process(), w.process(wait(-1))
 	for i := range 40 {
 		l := a.acquire("k")
-		got := make(chan Lease, 1)
-		go func() { l, _ := b.l.Acquire(context.Background(), "k"); got <- l }()
+		got := b.waiter("k")
 		time.Sleep(time.Duration(i) * 100 * time.Microsecond)
 		release(l)
-		select {
-		case next := <-got:
-			want(next != nil, "the waiter failed")
-			release(next)
-		case <-time.After(1500 * time.Millisecond):
-			release(<-got)
-			breakIt("round %d: the waiter was not woken", i)
-		}
+		wokenIn(1500*time.Millisecond, got, fmt.Sprintf("round %d: the waiter was not woken", i))
 	}
 }
 
 func wakeUpAfterCut(w *World) {
 	a, b := w.process(), w.process(wait(-1))
 	l := a.acquire("k")
-	got := make(chan Lease, 1)
-	go func() { l, _ := b.l.Acquire(context.Background(), "k"); got <- l }()
+	got := b.waiter("k")
 	time.Sleep(300 * time.Millisecond)
 	w.admin(func(rdb *redis.Client) { rdb.Do(context.Background(), "client", "kill", "type", "pubsub") })
 	time.Sleep(100 * time.Millisecond)
 	release(l)
+	wokenIn(5*time.Second, got, "the waiter was not woken")
+}
+
+// wokenIn: the waiter has the lock within the time, and lets it go again. One that was not woken is waited for, so that
+// it leaves nothing behind.
+func wokenIn(within time.Duration, got <-chan Lease, otherwise string) {
 	select {
 	case next := <-got:
 		want(next != nil, "the waiter failed")
 		release(next)
-	case <-time.After(5 * time.Second):
+	case <-time.After(within):
 		release(<-got)
-		breakIt("the waiter was not woken")
+		breakIt("%s", otherwise)
 	}
 }
 
