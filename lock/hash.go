@@ -5,7 +5,8 @@ import "context"
 // Hash is the first version of a job lock: look whether the hash is there; if not, HSET and EXPIRE; DEL at the end.
 //
 // It breaks under two callers: both look before either writes, HSET overwrites without a complaint, and both go on.
-// It breaks with a crash between HSET and PEXPIRE, which leaves it taken for ever. Several commands are not a lock.
+// It breaks with a crash between HSET and PEXPIRE, or a wait that ends there, which leaves it taken for ever. Several
+// commands are not a lock.
 func (c *Client) Hash() Locker {
 	return c.simple("hash", &idea{ttl: c.o.TTL, take: c.lookThenSet, free: c.del})
 }

@@ -8,7 +8,7 @@ import (
 
 // SetNXExpire is SETNX and then PEXPIRE, so that a crashed holder's key lapses. Released by GET, compare, DEL.
 //
-// It breaks with a crash between its two commands: the key is there, its expiry is not.
+// It breaks with a crash between its two commands, or with a wait that ends there: the key is there, its expiry is not.
 func (c *Client) SetNXExpire() Locker {
 	return c.simple("setnx-expire", &idea{ttl: c.o.TTL, take: c.setThenExpire, free: c.getCompareDel})
 }

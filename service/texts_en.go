@@ -81,7 +81,7 @@ var textsEN = map[string]Text{
 	"setnx-expire": {
 		Fixes: "PEXPIRE after SETNX lets an abandoned lock lapse, and a UUID as its value lets the holder see whether the lock is still its own " +
 			"before it deletes it.",
-		StillBreaks: "A process killed between SETNX and PEXPIRE leaves a lock that never lapses. Work that takes longer than the TTL loses the lock " +
+		StillBreaks: "A process killed between SETNX and PEXPIRE, or a wait that ends there, leaves a lock that never lapses. Work that takes longer than the TTL loses the lock " +
 			"without knowing it, and between GET and DEL the lock may change hands.",
 		Question: "There is an expiry now. Why does a crash still block the sale? " +
 			"Run `seckill compare --stages setnx-expire,expire --scenarios crash`.",

@@ -52,7 +52,7 @@ var textsZH = map[string]Text{
 	},
 	"setnx-expire": {
 		Fixes:       "SETNX 之后再 PEXPIRE，没人管的锁会自己过期；值是 UUID，持有者删除之前能看出锁是不是还属于自己。",
-		StillBreaks: "进程若在 SETNX 与 PEXPIRE 之间被杀死，锁就永不过期。处理时间超过 TTL 时，锁丢了自己却不知道；GET 与 DEL 之间锁也可能换了主人。",
+		StillBreaks: "进程若在 SETNX 与 PEXPIRE 之间被杀死，或等待恰好在这里超时，锁就永不过期。处理时间超过 TTL 时，锁丢了自己却不知道；GET 与 DEL 之间锁也可能换了主人。",
 		Question:    "已经有过期时间了，为什么崩溃还是会堵住？运行 `seckill compare --stages setnx-expire,expire --scenarios crash`。",
 		Answer:      "过期时间是第二条命令，进程在发出它之前就被杀死了。键和过期时间必须由一条命令设置：`SET key value NX PX ttl`。",
 	},
