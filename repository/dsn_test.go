@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"seckill/repository/backend/backendtest"
 )
@@ -79,6 +80,24 @@ func TestSQLiteSession(t *testing.T) {
 		var mode string
 		require.NoError(t, pool.QueryRow("PRAGMA journal_mode").Scan(&mode))
 		require.Equal(t, "wal", mode)
+	}
+}
+
+// Processes that meet at a file which none of them has opened before all get it.
+func TestSQLiteOpenedByManyAtOnce(t *testing.T) {
+	for range 20 {
+		dsn := "sqlite://" + t.TempDir() + "/new.db"
+		var all errgroup.Group
+		for range 8 {
+			all.Go(func() error {
+				store, err := Open(t.Context(), dsn, Options{SkipSchemaCheck: true})
+				if err != nil {
+					return err
+				}
+				return store.Close()
+			})
+		}
+		require.NoError(t, all.Wait())
 	}
 }
 

@@ -52,8 +52,9 @@ func (s *Store) openFile(ctx context.Context, file, txlock string, busy time.Dur
 	s.pools = append(s.pools, db)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
-	if err := db.PingContext(ctx); err != nil {
-		return nil, mapErr(ctx, fmt.Errorf("open %s: %w", file, err))
+	// While another process switches a new file to WAL, SQLite answers BUSY at once, whatever the time-out is.
+	if err := retryBusy(ctx, s.opt.Retries, func() error { return mapErr(ctx, db.PingContext(ctx)) }); err != nil {
+		return nil, fmt.Errorf("open %s: %w", file, err)
 	}
 	g, err := gorm.Open(&sqlite.Dialector{Conn: newPrepared(db)}, gormConfig())
 	return g, mapErr(ctx, err)
