@@ -19,7 +19,8 @@ const jobLimit = 500
 // Duty is a job that runs again and again, in one process of many at a time.
 type Duty struct {
 	Name string
-	// Every is the time between the beginnings of two runs.
+	// Every is how long a process pauses after its turn. Runs begin at least half of it apart in all processes together,
+	// and at most 1.5 times it plus what a run takes.
 	Every time.Duration
 	Run   func(context.Context) error
 }
