@@ -39,7 +39,7 @@ func (f *fleetFlags) bind(fs *pflag.FlagSet) {
 	f.engineFlags.bind(fs)
 	fs.IntVar(&f.spec.Processes, "processes", 2, "servers")
 	fs.IntVar(&f.port, "port", 8081, "port of the first server; 0: any free ports")
-	fs.StringVar(&f.spec.Stage, "stage", service.DefaultStage, "how orders are placed; `seckill stages` lists the names")
+	fs.StringVar(&f.spec.Stage, "stage", service.DefaultStage, "how orders are placed; seckill stages lists the names")
 	fs.DurationVar(&f.spec.Work, "work", 0, "how long every order computes between its reads and its write")
 	fs.Var(&f.wait, "wait", "how long an order waits for its lock; auto: as the stage says")
 	fs.Var(&f.ttl, "ttl", "TTL of the locks; auto: as the stage says")

@@ -142,7 +142,7 @@ func kitCommand(std stdio) *cobra.Command {
 	var results string
 	report := command("report KIT", "Count what vegeta was told, ask for the audit, and judge", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return kitReport(cmd, std, args[0], results) })
-	report.Flags().StringVar(&results, "results", "", "what `vegeta attack` wrote; default KIT/vegeta.bin")
+	report.Flags().StringVar(&results, "results", "", "what vegeta attack wrote; default KIT/vegeta.bin")
 	kit.AddCommand(check, report)
 	return kit
 }
@@ -161,7 +161,7 @@ func kitReport(cmd *cobra.Command, std stdio, dir, results string) (err error) {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	report, err := loadtest.KitReport(cmd.Context(), k, f)
+	report, err := loadtest.KitReport(cmd.Context(), machine(cmd.Context()), k, f)
 	if err != nil {
 		return err
 	}

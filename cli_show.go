@@ -27,7 +27,7 @@ func showCommand(std stdio) *cobra.Command {
 			}
 			return show(std.out, stage, lang)
 		})
-	cmd.Flags().StringVar(&lang, "lang", "", "language of the text: en or zh (default from LANG)")
+	cmd.Flags().StringVar(&lang, "lang", "", "language of the text: en or zh; empty: as LANG says")
 	return cmd
 }
 

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
@@ -59,4 +61,28 @@ func TestPartsOverrideTheStage(t *testing.T) {
 		Lock: "token", LockKey: "user", LockSpan: "around", OnLoss: "stop", StockUpdate: "cas", Unique: true, Path: "sync",
 		Wait: -time.Second, TTL: 3 * time.Second, CASRetries: 4,
 	}, got.Parts)
+}
+
+// What pflag reads out of a flag's text is not what a person reads: words between backquotes become the name of the
+// value, and the default is put behind it already.
+func TestFlagsSayWhatIsMeant(t *testing.T) {
+	root := newRoot(stdio{strings.NewReader(""), io.Discard, io.Discard})
+	seen := 0
+	var look func(*cobra.Command)
+	look = func(cmd *cobra.Command) {
+		cmd.InitDefaultHelpFlag()
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			seen++
+			name := cmd.CommandPath() + " --" + f.Name
+			require.NotEmpty(t, f.Usage, name)
+			require.NotContains(t, f.Usage, "`", name)
+			require.NotContains(t, f.Usage, "(default", name)
+			require.NotContains(t, strings.TrimSuffix(f.Usage, "."), "\n", name)
+		})
+		for _, sub := range cmd.Commands() {
+			look(sub)
+		}
+	}
+	look(root)
+	require.Greater(t, seen, 100)
 }

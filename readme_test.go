@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -203,6 +204,40 @@ func TestREADME_CodesAndRoutesAreTheRouters(t *testing.T) {
 		}
 		for _, m := range routes {
 			require.Contains(t, text, "`"+m[1]+" /api/v1"+strings.ReplaceAll(m[2], ":id", "{id}")+"`", name)
+		}
+	}
+}
+
+// Who wants to change how the tests run finds the variables.
+func TestREADME_NamesTheVariablesOfTheTests(t *testing.T) {
+	named := regexp.MustCompile(`(?m)^(?:const )?\s*\w+\s*= "(SECKILL_[A-Z_]+)"`)
+	found := map[string]bool{}
+	for _, pattern := range []string{"*_test.go", "*/*_test.go", "*/*/*_test.go", "repository/backend/backendtest/*.go", "lock/locktest/*.go"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, file := range files {
+			for _, m := range named.FindAllStringSubmatch(readFile(t, file), -1) {
+				found[m[1]] = true
+			}
+		}
+	}
+	require.Greater(t, len(found), 4)
+	for name := range found {
+		for _, readme := range readmes {
+			require.True(t, strings.Contains(readFile(t, readme), "`"+name), "%s does not name %s", readme, name)
+		}
+	}
+}
+
+// Whoever starts the compose file finds what it publishes.
+func TestREADME_NamesThePortsOfCompose(t *testing.T) {
+	c, _ := readCompose(t, "")
+	for name, s := range c.Services {
+		for _, p := range s.Ports {
+			for _, readme := range readmes {
+				address := p[:strings.LastIndex(p, ":")]
+				require.True(t, strings.Contains(readFile(t, readme), address), "%s: %s, of %s, is missing", readme, address, name)
+			}
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (s *serveFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&s.process, "process", "p1", "name of this process in spans")
 	f.StringVar(&s.stage, "stage", service.DefaultStage, "how orders are placed; seckill stages lists the names")
 	f.DurationVar(&s.work, "work", 0, "how long every order computes between its reads and its write")
-	s.lab = onOff(f, "lab", "lab mode: users by header, ?stage=, resets (default on with started engines on loopback)")
+	s.lab = onOff(f, "lab", "lab mode: users by header, ?stage=, resets; auto: on with started engines on loopback")
 	f.BoolVar(&s.nested, "nested", false, "lab: the order check and the save each take the lock")
 	f.StringArrayVar(&s.holds, "hold", nil, "lab: POINT=ACTION[:DURATION][,skip=N][,times=N], repeatable")
 	f.StringVar(&s.secret, "token-secret", "", "secret of bearer tokens, at least 32 bytes; required outside of lab mode")

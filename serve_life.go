@@ -28,8 +28,8 @@ type lifeFlags struct {
 
 func (l *lifeFlags) bind(f *pflag.FlagSet) {
 	f.IntVar(&l.partitions, "partitions", 1, "hash slots that vouchers are spread over; more than 1 only for Redis Cluster, the same everywhere")
-	l.workers = onOff(f, "workers", "write accepted orders from the stream in this process too (default on)")
-	l.jobs = onOff(f, "jobs", "take turns with other processes at the jobs: unpaid orders, due returns, reconcile (default on)")
+	l.workers = onOff(f, "workers", "write accepted orders from the stream in this process too; auto: on")
+	l.jobs = onOff(f, "jobs", "take turns with other processes at the jobs: unpaid orders, due returns, reconcile; auto: on")
 	l.bindWorker(f)
 	f.DurationVar(&l.payWithin, "pay-within", service.DefaultPaymentTimeout, "how long an order may stay unpaid")
 }

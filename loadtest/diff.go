@@ -122,7 +122,7 @@ func absent(outcome string) string {
 func (d Diff) legend() string {
 	var b strings.Builder
 	side := func(name string, s DiffSide) {
-		fmt.Fprintf(&b, "%s: %s; %s Commit %s.\n", name, s.Name, Report{Env: s.Env, Seed: s.Seed}.engines(), s.Env.commit())
+		fmt.Fprintf(&b, "%s: %s; %s\n", name, s.Name, Report{Env: s.Env, Seed: s.Seed}.engines())
 	}
 	side("before", d.Before)
 	side("after", d.After)

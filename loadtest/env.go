@@ -107,6 +107,14 @@ func (c Config) Report(env Env, started time.Time, rows []Row) Report {
 
 func (row Row) key() [2]string { return [2]string{row.Stage, row.Scenario} }
 
+// machine is the system; older reports do not say it.
+func (e Env) machine() string {
+	if e.OS == "" {
+		return "unknown system"
+	}
+	return e.OS + "/" + e.Arch
+}
+
 // commit is the revision for a reader.
 func (e Env) commit() string {
 	if e.Commit == "" {
@@ -119,7 +127,7 @@ func (e Env) commit() string {
 	return short
 }
 
-// engines describes what a report ran on, in a line.
+// engines describes what a report ran on and which program made it, in a line.
 func (r Report) engines() string {
 	kind := func(e Engine) string {
 		if e.Version == "" {
@@ -127,5 +135,6 @@ func (r Report) engines() string {
 		}
 		return fmt.Sprintf("%s (%s)", e.Version, e.Kind)
 	}
-	return fmt.Sprintf("Redis: %s. Database: %s. %s, %d CPUs, seed %d.", kind(r.Env.Redis), kind(r.Env.DB), r.Env.Go, r.Env.CPUs, r.Seed)
+	return fmt.Sprintf("Redis: %s. Database: %s. %s, %d CPUs, %s, seed %d. Commit %s.",
+		kind(r.Env.Redis), kind(r.Env.DB), r.Env.machine(), r.Env.CPUs, r.Env.Go, r.Seed, r.Env.commit())
 }

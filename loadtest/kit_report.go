@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
@@ -13,8 +12,8 @@ import (
 
 // KitReport reads the results that the vegeta program wrote while it sent a kit, waits for orders in flight, asks the
 // service for its audit and judges. The row has the form of compare's; with no order list and no lock spans to read it
-// judges oversell, duplicates, undersell and drift alone.
-func KitReport(ctx context.Context, k Kit, results io.Reader) (Report, error) {
+// judges oversell, duplicates, undersell and drift alone. env is the program and its machine; the engines are the service's.
+func KitReport(ctx context.Context, env Env, k Kit, results io.Reader) (Report, error) {
 	f, err := k.results(results)
 	if err != nil {
 		return Report{}, err
@@ -22,11 +21,8 @@ func KitReport(ctx context.Context, k Kit, results io.Reader) (Report, error) {
 	if f.audit, err = k.drained(ctx); err != nil {
 		f.problem = "there is no audit: " + err.Error()
 	}
-	engine := Engine{Kind: "address"}
-	return Report{
-		Env:  Env{Go: runtime.Version(), CPUs: runtime.NumCPU(), Redis: engine, DB: engine},
-		Rows: []Row{k.judge(f)},
-	}, nil
+	env.Redis, env.DB = Engine{Kind: "address"}, Engine{Kind: "address"}
+	return Report{Env: env, Rows: []Row{k.judge(f)}}, nil
 }
 
 // results adds the answers up.

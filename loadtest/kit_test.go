@@ -172,7 +172,7 @@ func sendWithVegeta(t *testing.T, program, dir string) Report {
 	cmd := exec.CommandContext(t.Context(), program, "attack", "-lazy", "-format=json", "-rate=2000", "-duration=0", "-timeout=60s")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = targets, &results, &problems
 	require.NoError(t, cmd.Run(), "%s", &problems)
-	report, err := KitReport(t.Context(), k, &results)
+	report, err := KitReport(t.Context(), Env{}, k, &results)
 	require.NoError(t, err)
 	return report
 }

@@ -120,7 +120,7 @@ func (r Report) WriteTable(w io.Writer) error {
 	if err := r.table().text(w); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s Commit %s.\n%s\n", r.notes(""), r.engines(), r.Env.commit(), r.Summary())
+	_, err := fmt.Fprintf(w, "%s\n%s\n%s\n", r.notes(""), r.engines(), r.Summary())
 	return err
 }
 

@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,4 +97,16 @@ func TestProgressWithoutTerminalIsOneLineARow(t *testing.T) {
 func sampled(f facts) facts {
 	f.series = []Sample{{StockLeft: 2, Processes: []int{0, 0}}, {AtMS: 100, StockLeft: 1, Orders: 3, Accepted: 3, Rejected: 5, Processes: []int{2, 1}}}
 	return f
+}
+
+// Under every form of the table stands what its numbers were made on and by: engines, machine and commit.
+func TestTablesNameMachineEnginesAndCommit(t *testing.T) {
+	r := sampleReport()
+	r.Env.OS, r.Env.Arch, r.Env.Commit = "linux", "amd64", "0123456789abcdef"
+	for name, write := range map[string]func(io.Writer) error{"table": r.WriteTable, "markdown": r.WriteMarkdown, "matrix": r.WriteMatrix} {
+		var out strings.Builder
+		require.NoError(t, write(&out))
+		require.Equal(t, 1, strings.Count(out.String(),
+			"Redis: miniredis (embedded). Database: SQLite 3 (embedded). linux/amd64, 2 CPUs, go1.26, seed 1. Commit 0123456789ab."), "%s: %s", name, out.String())
+	}
 }

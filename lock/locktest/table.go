@@ -104,8 +104,8 @@ func in(lang, zh, en string) string {
 	return en
 }
 
-// Where says on what a table was made and when: the server's version, the machine, Go's version and the date. An error
-// when no redis-server is on PATH.
+// Where says on what a table was made, by what and when: the server's version, the machine, Go's version, the date and
+// the commit. An error when no redis-server is on PATH.
 func Where() (string, error) {
 	out, err := exec.Command("redis-server", "--version").Output()
 	if err != nil {
@@ -113,6 +113,15 @@ func Where() (string, error) {
 	}
 	_, version, _ := strings.Cut(string(out), "v=")
 	version, _, _ = strings.Cut(version, " ")
-	return fmt.Sprintf("redis-server %s, %s/%s, %d CPUs, %s, %s", version, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(),
-		runtime.Version(), time.Now().UTC().Format(time.DateOnly)), nil
+	return fmt.Sprintf("redis-server %s, %s/%s, %d CPUs, %s, %s, commit %s", version, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(),
+		runtime.Version(), time.Now().UTC().Format(time.DateOnly), commit()), nil
+}
+
+// commit is the revision of the folder that `go run` has just built, which does not put it into the program.
+func commit() string {
+	out, err := exec.Command("git", "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty= with changes").Output()
+	if err != nil {
+		return "unknown" // no git, or no repository
+	}
+	return strings.TrimSpace(string(out))
 }

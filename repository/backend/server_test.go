@@ -121,7 +121,7 @@ func TestAServerOutlivesTheThreadThatAskedForIt(t *testing.T) {
 }
 
 // helperEnv makes the test binary a parent that starts a server, says so and waits to be killed.
-const helperEnv = "SECKILL_TEST_PARENT"
+const helperEnv = "BACKEND_TEST_PARENT"
 
 func init() {
 	switch os.Getenv(helperEnv) {
