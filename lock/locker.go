@@ -121,7 +121,7 @@ func (l *locker) wait(ctx context.Context, key string, nearest *Lease) (*Lease, 
 		if attempt > 0 || !turn.crowded() || l.o.Wait == 0 {
 			began := time.Now()
 			if g, err = l.alg.acquire(bounded, name, nil); g.held && err == nil {
-				turn.got()
+				turn.got(g.sent.Add(g.ttl))
 				return l.grantTo(ctx, key, name, g, nearest)
 			}
 			if quiet.note(began, err); err != nil && bounded.Err() == nil && !l.passing(err) {

@@ -13,7 +13,7 @@ import (
 // signals is how waiters of one Client learn that a lock is free: by one subscription to each server, shared by all of
 // them. Waiters of one key stand in line. A message wakes the first, who tries; the others send nothing. Every waiter
 // also tries by itself when the holder's key should have lapsed, and now and then in any case, so that a lost message
-// costs time only.
+// costs time only. Who becomes the first because the one before has won is told when the winner's key should lapse.
 //
 // A release of a lock in several servers frees one after the other, and each sends its message. So the first in line
 // lets a moment pass, of random length: the others get free meanwhile, and waiters of different processes do not try at
@@ -39,8 +39,9 @@ type place struct {
 	channel string // set with line
 	line    *line  // nil: not in line yet
 	wake    chan struct{}
-	won     bool
-	moments int // that it let pass
+	ahead   chan time.Time // it is the first now, as the winner went, whose key lapses then
+	won     time.Time      // when the key lapses that it has won; zero: none
+	moments int            // that it let pass
 
 	failures polling // how long to wait after attempts without an answer
 }
@@ -76,7 +77,7 @@ func (p *place) crowded() bool {
 	return l != nil && len(l.queue) > 0
 }
 
-func (p *place) got() { p.won = true }
+func (p *place) got(lapses time.Time) { p.won = lapses }
 
 // next waits for a message, the holder's expiry or the fallback. Between the attempt that failed and the subscription
 // a release may have gone unheard: so the first in line tries again as soon as the subscription is confirmed.
@@ -86,15 +87,19 @@ func (p *place) next(ctx context.Context, freeIn time.Duration) error {
 	}
 	timer := time.NewTimer(p.patience(freeIn))
 	defer timer.Stop()
-	select {
-	case <-p.wake:
-		return p.settle(ctx)
-	case <-timer.C:
-		return nil
-	case <-p.s.bg.open.Done():
-		return ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
+	for {
+		select {
+		case <-p.wake:
+			return p.settle(ctx)
+		case lapses := <-p.ahead:
+			timer.Reset(p.patience(max(time.Until(lapses), time.Nanosecond)))
+		case <-timer.C:
+			return nil
+		case <-p.s.bg.open.Done():
+			return ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
@@ -147,7 +152,7 @@ func (p *place) join() bool {
 	s := p.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.wake = make(chan struct{}, 1)
+	p.wake, p.ahead = make(chan struct{}, 1), make(chan time.Time, 1)
 	p.channel = channelOf(p.name)
 	p.line = s.lines[p.channel]
 	if p.line == nil {
@@ -177,11 +182,13 @@ func (p *place) leave() {
 			break
 		}
 	}
-	if first && !p.won {
-		p.line.wakeFirst()
-	}
-	if len(p.line.queue) == 0 {
+	switch {
+	case len(p.line.queue) == 0:
 		p.line.empty = time.Now()
+	case first && p.won.IsZero():
+		p.line.wakeFirst()
+	case first:
+		p.line.queue[0].ahead <- p.won // there is room: nobody becomes the first twice
 	}
 }
 

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -29,4 +30,31 @@ func TestALineLeftAtOnceEnds(t *testing.T) {
 	defer cancel()
 	require.NoError(t, bg.wait(ctx), "the goroutine ends without Close")
 	require.NoError(t, bg.close(ctx))
+}
+
+// Who becomes the first in line because the one before has won hears nothing when the winner's lease lapses: it must
+// look by itself when that is due, not when those behind the first would.
+func TestTheNextInLineKnowsTheWinnersLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSignals(newBackground())
+		winner, next := s.newTurn("lock:{k}").(*place), s.newTurn("lock:{k}").(*place)
+		winner.join()
+		tries := make(chan time.Time)
+		go func() {
+			for range 2 {
+				if next.next(t.Context(), 0) != nil {
+					break
+				}
+				tries <- time.Now()
+			}
+			close(tries)
+		}()
+		synctest.Wait()
+		lapses := time.Now().Add(500 * time.Millisecond)
+		winner.got(lapses)
+		winner.leave()
+		require.WithinDuration(t, lapses, <-tries, 10*time.Millisecond)
+		require.WithinDuration(t, time.Now().Add(fallbackMax), <-tries, fallbackMax-fallbackMin, "as the first")
+		next.leave()
+	})
 }

@@ -14,8 +14,8 @@ type turn interface {
 	next(ctx context.Context, freeIn time.Duration) error
 	// again returns nil when another attempt is worth a command after one that found nothing out.
 	again(ctx context.Context) error
-	// got says that the lock was acquired.
-	got()
+	// got says that the lock was acquired, and when its key lapses if nobody renews it.
+	got(lapses time.Time)
 	// leave ends the waiting; it is called once, in any case.
 	leave()
 }
@@ -41,7 +41,7 @@ const (
 )
 
 func (*polling) crowded() bool { return false }
-func (*polling) got()          {}
+func (*polling) got(time.Time) {}
 func (*polling) leave()        {}
 
 func (p *polling) next(ctx context.Context, _ time.Duration) error {
