@@ -54,11 +54,12 @@ var conclusive = []error{ErrNoQuorum, errSlow, errYoung, errWithdrawn, redis.Err
 // notReady are the errors of a server that starts, fails over or moves its slots.
 var notReady = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}
 
-// here sends a copy by send, which returns within patience by itself, and reports whether that was the end of it.
+// here sends a copy by send, whose command keeps silent for patience at most, and reports whether that was the end of
+// it. What comes before the command, a free connection of the pool or a new one, takes twice as long at most.
 func (a *asking[T]) here(send func(ctx context.Context) (T, error)) (answer[T], bool) {
 	a.sent, a.open = 1, 1
 	began := time.Now()
-	val, err := send(a.ctx)
+	val, err := send(valuesOf{a.bg.moment(began, a.patience), a.ctx})
 	got := answer[T]{val, err, began}
 	return got, a.close(got) || a.copies == 1
 }

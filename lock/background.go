@@ -3,6 +3,8 @@ package lock
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // background owns everything of a Client that outlives a call: the goroutines, which Close waits for, and the live
@@ -18,6 +20,8 @@ type background struct {
 	n    int           // goroutines
 	idle chan struct{} // made by Close, closed when n is 0
 	live map[*ownership]struct{}
+
+	brief atomic.Pointer[brief] // the last that was made
 }
 
 func newBackground() *background {
@@ -95,6 +99,24 @@ func (b *background) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// brief is a context that calls share: a timer for each of them would cost as much as the command.
+type brief struct {
+	context.Context
+	until time.Time // calls begin with it
+}
+
+// moment is a context that ends between d and 2d after now. All callers mean the same d.
+func (b *background) moment(now time.Time, d time.Duration) context.Context {
+	m := b.brief.Load()
+	if m == nil || now.After(m.until) {
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(2*d, cancel)
+		m = &brief{ctx, now.Add(d)}
+		b.brief.Store(m)
+	}
+	return m
 }
 
 // valuesOf is a context that lives as long as its first part and has the values of its second: commands that outlive

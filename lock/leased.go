@@ -15,7 +15,7 @@ type leased struct {
 	o      Options
 	bg     *background
 	store  store
-	quick  store // the same, with commands that return within patience; nil: there is none
+	quick  store // the same, with commands that keep silent for patience at most; nil: there is none
 	fenced bool
 	copies int // of an acquire that gets no answer
 	id     string
@@ -79,11 +79,11 @@ func (d *leased) release(ctx context.Context, r *removal) error {
 	var got answer[verdict]
 	done := false
 	r.sending()
-	if d.quick != nil {
+	if d.quick != nil && own.left() > 3*d.patience() {
 		got, done = ask.here(func(ctx context.Context) (verdict, error) { return d.quick.unlock(ctx, c) })
 	}
 	if !done {
-		bounded, cancel := releaseTime(ctx, own)
+		bounded, cancel := releaseTime(ctx, r)
 		defer cancel()
 		got = ask.run(bounded)
 	}
@@ -103,10 +103,14 @@ func (d *leased) release(ctx context.Context, r *removal) error {
 	return nil
 }
 
-// releaseTime ends with the lease, or a moment after ctx, which may have ended already.
-func releaseTime(ctx context.Context, own *ownership) (context.Context, context.CancelFunc) {
-	bounded, cancel := context.WithTimeout(context.Background(), max(own.left(), settleGrace))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(releaseGrace, cancel) })
+// releaseTime ends with the lease, or a moment after ctx, which may have ended before the release began.
+func releaseTime(ctx context.Context, r *removal) (context.Context, context.CancelFunc) {
+	bounded, cancel := context.WithTimeout(context.Background(), max(r.own.left(), settleGrace))
+	grace := releaseGrace
+	if ctx.Err() != nil {
+		grace -= time.Since(r.at)
+	}
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
 	return bounded, func() { stop(); cancel() }
 }
 
