@@ -36,7 +36,7 @@ func (r *renewer) add(own *ownership, g grant) {
 	defer r.mu.Unlock()
 	r.due[own] = at
 	if !r.running {
-		r.running = true
+		r.running, r.next = true, at
 		r.bg.run(r.loop)
 	} else if at.Before(r.next) {
 		select {
@@ -53,7 +53,7 @@ func (r *renewer) remove(own *ownership) {
 }
 
 func (r *renewer) loop() {
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(time.Until(r.nextLook()))
 	defer timer.Stop()
 	for {
 		select {
@@ -80,7 +80,8 @@ func (r *renewer) nextLook() time.Time {
 }
 
 // collect takes the leases that are due now or so soon that they can share a round trip. Without leases the
-// goroutine's work is over.
+// goroutine's work is over. It is not looked for when the last lease goes, so that short leases, one after the other,
+// do not start a goroutine each.
 func (r *renewer) collect(now time.Time) (batch []*ownership, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
