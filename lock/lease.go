@@ -142,6 +142,9 @@ func (o *ownership) endLocked(cause error) {
 	}
 	o.l.forget(o)
 	o.l.tell(o.l.o.Observer.Lost, o.event(time.Now(), cause))
+	if cause != ErrClosed {
+		o.l.alg.abandon(o)
+	}
 }
 
 func (o *ownership) join(s *Lease) bool {

@@ -90,7 +90,7 @@ func (d *leased) release(ctx context.Context, r *removal) error {
 	doubt := got.val == doubtful || got.val == gone && ask.sent > 1
 	r.removed = got.val == kept || doubt && r.valid
 	if got.err != nil {
-		d.store.forget(debt{claim: c, until: time.Now().Add(own.left())})
+		d.store.forget(c.owed())
 	}
 	switch {
 	case got.err != nil && !answered(got.err):
@@ -114,8 +114,9 @@ func releaseTime(ctx context.Context, r *removal) (context.Context, context.Canc
 	return bounded, func() { stop(); cancel() }
 }
 
-// abandon takes back what is left of a lease that was lost, and what a copy of its acquire may still create.
-func (d *leased) abandon(own *ownership) { d.store.withdraw(own.claim()) }
+// abandon takes back what is left of a lease that was lost: a renewal whose answer was lost, or came too late, may have
+// kept the key, and a copy of the acquire may still create it.
+func (d *leased) abandon(own *ownership) { d.store.forget(own.claim().owed()) }
 
 // claim is the ownership as the store knows it.
 func (o *ownership) claim() claim {

@@ -30,7 +30,7 @@ type algorithm interface {
 	acquire(ctx context.Context, key string, own *ownership) (grant, error)
 	// release frees the lock and fills in r. It works although ctx has ended.
 	release(ctx context.Context, r *removal) error
-	// abandon is called instead of release when the lease was lost before.
+	// abandon is called when the lease is lost, and release is not called then. It returns at once.
 	abandon(own *ownership)
 }
 

@@ -52,7 +52,7 @@ type store interface {
 	unlock(ctx context.Context, c claim) (verdict, error)
 	// withdraw sends no further copy of c's acquire and sees behind the caller that none of them leaves a key.
 	withdraw(c claim)
-	// forget compares and deletes behind the caller, as long as d says.
+	// forget compares and deletes behind the caller, as long as d says; no further copy of the acquire is sent.
 	forget(d debt)
 	// size is the number of servers.
 	size() int
@@ -211,6 +211,7 @@ func (n *node) tidy(c claim) {
 
 func (n *node) forget(d debt) {
 	d.trail = n.trail(d.claim)
+	d.trail.withdraw()
 	n.sweep.add(d)
 }
 

@@ -88,7 +88,7 @@ func (q *quorum) unlock(_ context.Context, c claim) (verdict, error) {
 	votes := poll(q, func(ctx context.Context, n *node) (verdict, error) {
 		v, doubt, err := insist(ctx, q, func(ctx context.Context) (verdict, error) { return n.unlock(ctx, c) })
 		if err != nil {
-			n.forget(debt{claim: c, until: time.Now().Add(c.ttl)})
+			n.forget(c.owed())
 		}
 		if v == gone && doubt {
 			v = doubtful

@@ -50,7 +50,6 @@ func (o *ownership) release(ctx context.Context, s *Lease) error {
 	switch {
 	case ended != nil && ended != ErrClosed:
 		err = lostBy(ended)
-		l.alg.abandon(o)
 	case last || l.reentry == reentryInRedis:
 		err = l.alg.release(ctx, r)
 	}

@@ -16,6 +16,10 @@ type debt struct {
 	wait  time.Duration // before the time after that
 }
 
+// owed is a lease's key that nobody could be asked to delete. The last renewal may have arrived just now, and one may
+// still be on its way that finds the key before it lapses and gives it another TTL.
+func (c claim) owed() debt { return debt{claim: c, until: time.Now().Add(2 * c.ttl)} }
+
 // claimID is what a debt is about: the same claim is owed once only.
 type claimID struct{ key, token string }
 
