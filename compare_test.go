@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -181,4 +182,19 @@ func TestJobCountsWhoRan(t *testing.T) {
 	reports <- report{"p2", event{Event: eventTick, Slot: "c", Error: "redis is gone"}}
 	job = jobFlags{processes: 1, ticks: 1}
 	require.ErrorContains(t, job.count(t.Context(), &out, &crew{}, reports), "p2: redis is gone")
+}
+
+// S-24: with as many units as users, everybody who gives up leaves a unit over. Without a retry that is most of them, and
+// the verdict says so; with bounded retries it is nobody.
+func TestCompareShowsUndersellAtTheSizeOfTheStock(t *testing.T) {
+	rows := compare(t, 0, "--stages=cas,cas-retry --scenarios=single --stock=1000 --users=1000")
+	broken, safe := rows["cas single"], rows["cas-retry single"]
+	require.Contains(t, broken.Outcome, loadtest.Undersold)
+	require.Contains(t, broken.Verdict, fmt.Sprintf("UNDERSOLD %d", broken.Undersold))
+	require.Equal(t, 1000, broken.Orders+broken.Undersold)
+	require.Equal(t, broken.Orders, broken.Accepted)
+	require.Contains(t, broken.Judged, loadtest.Undersold)
+	require.Positive(t, broken.Rejected.GaveUp)
+	require.Equal(t, "ok", safe.Verdict)
+	require.Equal(t, 1000, safe.Orders)
 }

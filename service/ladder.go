@@ -46,7 +46,7 @@ var ladder = []Stage{
 	stage("get-lock", Database, heed("get-lock")),
 	stage("for-update", Database, own(UpdateForUpdate)),
 	stage("cas", Database+" "+Mistakes, own(UpdateCAS)),
-	stage("cas-retry", Database+" "+Production, own(UpdateCAS).with(func(p *Parts) { p.CASRetries = 50 })),
+	stage("cas-retry", Database+" "+Production, own(UpdateCAS).with(func(p *Parts) { p.CASRetries = 200 })),
 	stage("conditional", Lesson+" "+Database+" "+Production, own(UpdateConditional)),
 	stage("skip-locked", Database+" "+Production, own(UpdateSkipLocked)),
 	stage("gate", Production, own(UpdateConditional).with(func(p *Parts) { p.Path = PathGate })),
