@@ -30,6 +30,8 @@ func TestPage_IsServedUnderItsPolicy(t *testing.T) {
 		require.Empty(t, s.do("GET", target, "", "If-None-Match: "+tag).is(304, "").Body)
 		require.Empty(t, s.do("HEAD", target, "").is(200, "").Body)
 	}
+	without := s.do("GET", "/", "").is(200, "").Body
+	require.Regexp(t, `(?s)<html lang="en">.*<noscript>.*This page needs JavaScript.*<p lang="zh-CN">本页面需要 JavaScript.*</noscript>`, without)
 	for _, target := range []string{"/web/", "/web/none.js", "/web/..", "/web/%2e%2e%2fpage.go", "/web/..%2fopenapi.json", "/index.html"} {
 		s.do("GET", target, "").is(404, "not_found")
 	}

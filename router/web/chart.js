@@ -44,7 +44,7 @@ function axis(x, y, span, wide) {
   const marks = [svg('path', { d: `M${left} ${y(0)}H${wide - right}`, class: 'axis' }),
     svg('text', { x: left - 6, y: y(0) + 4, class: 'tick', 'text-anchor': 'end' }, '0')];
   for (let ms = 0; ms <= span; ms += step) {
-    marks.push(svg('text', { x: x(ms), y: high - 8, class: 'tick', 'text-anchor': ms ? 'middle' : 'start' }, `${number(ms / 1000)} s`));
+    marks.push(svg('text', { x: x(ms), y: high - 8, class: 'tick', 'text-anchor': ms ? 'middle' : 'start' }, t('chart.seconds', { n: number(ms / 1000) })));
   }
   return marks;
 }

@@ -1,5 +1,5 @@
 // What was run, and its reports to keep.
-import { h } from './dom.js';
+import { h, say } from './dom.js';
 import { get } from './api.js';
 import { t, clock, number } from './i18n.js';
 import * as runs from './runs.js';
@@ -21,15 +21,22 @@ function row(run) {
     h('td', { className: 'when' }, clock(run.queued_at)),
     h('td', {}, h('b', {}, stage), ' ', h('span', { className: 'muted' }, scenario), h('small', {},
       t(p.processes === 1 ? 'history.load.one' : 'history.load.text', { processes: p.processes, users: number(p.users), clicks: p.clicks, stock: number(p.stock) }))),
-    h('td', {}, expected ? outcomes(expected) : t('predicted.none'), s ? h('span', { className: `mark ${s}`, title: t(`predicted.${s}`) }, { right: ' ✓', partly: ' ~', wrong: ' ✗' }[s]) : null),
+    h('td', {}, expected ? outcomes(expected) : t('predicted.none'), s ? h('span', { className: `mark ${s}`, role: 'img', title: t(`predicted.${s}`), 'aria-label': t(`predicted.${s}`) }, { right: ' ✓', partly: ' ~', wrong: ' ✗' }[s]) : null),
     h('td', {}, result(run)),
-    h('td', { className: 'files' }, known ? h('button', { type: 'button', onclick: async () => {
-      await runs.open(run.id);
-      location.hash = '#lab';
-    } }, t('history.open')) : null,
+    h('td', { className: 'files' }, known ? h('button', { type: 'button', onclick: () => open(run.id) }, t('history.open')) : null,
     run.status === 'done' ? formats.map((f) => h('a', {
       href: `api/v1/lab/runs/${run.id}/report?format=${f}`, download: '', 'aria-label': t('history.as', { stage, scenario, format: f }),
     }, { json: 'JSON', markdown: 'Markdown', html: 'HTML' }[f])) : null));
+}
+
+/** open shows a run in the lab. A run that the server has forgotten meanwhile, or a server that is gone, is told here. */
+async function open(id) {
+  try {
+    await runs.open(id);
+    location.hash = '#lab';
+  } catch (e) {
+    say(notice, messageOf(e));
+  }
 }
 
 async function fillIn(node) {
@@ -51,6 +58,7 @@ async function fillIn(node) {
 }
 
 let page = null;
+let notice = null;
 let last = '';
 runs.onRun(() => {
   const now = `${runs.current.run?.id} ${runs.current.run?.status}`;
@@ -61,8 +69,9 @@ runs.onRun(() => {
 export const history = {
   enter() {
     page = h('div', { className: 'list' }, h('p', {}, t('loading')));
+    notice = h('p', { className: 'notice bad', role: 'alert', id: 'history-notice' });
     fillIn(page);
-    return h('div', { className: 'history' }, h('h1', {}, t('history.title')), h('p', { className: 'lead' }, t('history.lead')), page);
+    return h('div', { className: 'history' }, h('h1', {}, t('history.title')), h('p', { className: 'lead' }, t('history.lead')), notice, page);
   },
   leave() {
     page = null;

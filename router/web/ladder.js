@@ -9,7 +9,7 @@ const sources = new Map();
 let track = 'all';
 
 function cell(claim) {
-  if (claim.na) return h('td', { className: 'na', title: claim.na }, 'n/a');
+  if (claim.na) return h('td', { className: 'na' }, h('b', {}, t('ladder.na')), h('small', {}, claim.na));
   const must = claim.must.map((o) => t(`outcome.${o}`)), may = claim.may.map((o) => t(`outcome.${o}`));
   return h('td', { className: must.length ? 'bad' : may.length ? 'warn' : 'good' },
     h('b', {}, must.length ? listed(must) : t('outcome.ok')), may.length ? h('small', {}, t('ladder.may', { list: listed(may) })) : null);
@@ -17,7 +17,7 @@ function cell(claim) {
 
 function claims(name) {
   return h('div', { className: 'scroll', tabIndex: 0, role: 'region', 'aria-label': t('ladder.claims') }, h('table', { className: 'claims' },
-    h('thead', {}, h('tr', {}, scenarios.map((s) => h('th', { scope: 'col', title: t(`about.${s}`) }, t(`scenario.${s}`))))),
+    h('thead', {}, h('tr', {}, scenarios.map((s) => h('th', { scope: 'col' }, t(`scenario.${s}`), h('small', {}, t(`about.${s}`)))))),
     h('tbody', {}, h('tr', {}, scenarios.map((s) => cell(claimOf(name, s)))))));
 }
 
@@ -27,6 +27,14 @@ function parts(stage) {
     ['unique', p.unique ? 'on' : 'off'], ['path', p.path]];
   return h('ul', { className: 'parts' }, shown.map(([k, v]) => h('li', {}, h('code', {}, `--${k} ${v}`))));
 }
+
+/** light tells in a sign and a word, not by its colour alone, what a stage claims with several processes. */
+function light(name) {
+  const claim = claimOf(name, 'multi'), kind = claim.na ? 'na' : claim.must.length ? 'bad' : 'good';
+  return sign(kind, { role: 'img', 'aria-label': t(`ladder.${kind}`) });
+}
+
+const sign = (kind, props) => h('span', { className: `light ${kind}`, ...props }, { good: '✓', bad: '✗', na: '–' }[kind]);
 
 /** listing is a file with its numbers; the marked lines say so to a screen reader, too. */
 function listing(file) {
@@ -64,8 +72,7 @@ function article(stage) {
 function rungs(current) {
   return server.stages.filter((s) => track === 'all' || s.tracks.includes(track)).map((s, i) => h('li', {},
     h('a', { href: `#ladder/${s.name}`, 'aria-current': s.name === current ? 'true' : null },
-      h('span', { className: 'n' }, String(i + 1)), h('span', {}, s.name),
-      h('span', { className: `light ${claimOf(s.name, 'multi').must.length ? 'bad' : 'good'}`, 'aria-hidden': 'true' }))));
+      h('span', { className: 'n' }, String(i + 1)), h('span', {}, s.name), light(s.name))));
 }
 
 /** show brings an entry of a list into view without moving the page. */
@@ -84,7 +91,8 @@ export const ladder = {
       h('div', { className: 'columns' },
         h('nav', { className: 'card side', 'aria-label': t('ladder.list') },
           h('div', { className: 'field' }, h('label', { for: 'track' }, t('ladder.track')), filter),
-          h('p', { className: 'small legend' }, h('span', { className: 'light bad', 'aria-hidden': 'true' }), t('ladder.legend')), list),
+          h('ul', { className: 'small legend' }, ['good', 'bad', ...(server.stages.some((s) => claimOf(s.name, 'multi').na) ? ['na'] : [])]
+            .map((kind) => h('li', {}, sign(kind, { 'aria-hidden': 'true' }), t(`ladder.${kind}`)))), list),
         article(stage)));
     if (detail) requestAnimationFrame(() => {
       if (matchMedia('(max-width: 899px)').matches) node.querySelector('#stage').scrollIntoView();

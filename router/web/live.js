@@ -20,10 +20,9 @@ export function live() {
   const share = h('div', { className: 'share', role: 'img' });
   const notice = h('p', { className: 'notice', role: 'alert' });
   const cancel = h('button', { type: 'button', id: 'cancel', onclick: async () => {
-    cancel.disabled = true;
+    say(notice, '');
     try {
       await runs.cancel();
-      say(state, t('live.cancelling'));
     } catch (e) {
       say(notice, messageOf(e));
     }
@@ -34,10 +33,9 @@ export function live() {
     h('div', { className: 'tiles' }, tiles.map((n) => box[n].node)), picture.node,
     h('h3', {}, t('share.title')), share, h('p', { className: 'small' }, t('live.follow')));
   const update = () => {
-    const { run, samples } = runs.current;
+    const { run, samples, cancelling } = runs.current;
     cancel.hidden = !run || runs.ended(run);
-    if (cancel.dataset.run !== run?.id) cancel.disabled = false;
-    cancel.dataset.run = run?.id ?? '';
+    cancel.disabled = cancelling;
     say(state, stateOf(run));
     state.dataset.status = run?.status ?? 'idle';
     say(what, run ? `${run.request.stage} · ${run.request.scenario}` : '');
@@ -51,6 +49,7 @@ export function live() {
 function stateOf(run) {
   if (!run) return t('live.idle');
   if (runs.current.lost) return t('live.lost');
+  if (runs.current.cancelling && !runs.ended(run)) return t('live.cancelling');
   const more = run.attempt > 1 ? ` (${t('live.attempt', { n: run.attempt })})` : '';
   if (run.status === 'running') return t(`live.${run.phase || 'starting'}`, run.plan) + more;
   return t(`live.${run.status}`, { place: run.place, message: run.problem }) + (run.status === 'done' ? more : '');

@@ -3,8 +3,8 @@ import { get, post } from './api.js';
 
 export const ended = (run) => !['queued', 'running'].includes(run.status);
 
-/** current is what is shown: a run, its samples, and whether the connection is lost. */
-export const current = { run: null, samples: [], lost: false };
+/** current is what is shown: a run, its samples, whether the connection is lost, and whether the run was told to end. */
+export const current = { run: null, samples: [], lost: false, cancelling: false };
 
 /** gone are runs of which a restarted server knows nothing any more. */
 export const gone = [];
@@ -33,7 +33,8 @@ let asking = 0;
 export function show(run) {
   source?.close();
   clearTimeout(asking);
-  Object.assign(current, { run, samples: run.result?.row?.series ?? [], lost: false });
+  const cancelling = current.cancelling && current.run?.id === run.id;
+  Object.assign(current, { run, samples: run.result?.row?.series ?? [], lost: false, cancelling });
   changed();
   if (ended(run)) return;
   source = new EventSource(`api/v1/lab/runs/${run.id}/events`);
@@ -89,8 +90,22 @@ function waitFor(run) {
   listeners.push(turn);
 }
 
-/** cancel ends the current run; its end comes with the stream. */
-export const cancel = () => post(`api/v1/lab/runs/${current.run.id}/cancel`);
+/** cancel ends the current run; its end comes with the stream, when its servers have stopped. */
+export async function cancel() {
+  const { id } = current.run;
+  const tell = (cancelling) => {
+    if (current.run?.id !== id) return;
+    current.cancelling = cancelling;
+    changed();
+  };
+  tell(true);
+  try {
+    await post(`api/v1/lab/runs/${id}/cancel`);
+  } catch (e) {
+    tell(false);
+    throw e;
+  }
+}
 
 /** open shows a run of the history. */
 export const open = async (id) => show(await get(`api/v1/lab/runs/${id}`));

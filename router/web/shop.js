@@ -100,7 +100,7 @@ const step = (name, done) => act(() => post(`api/v1/orders/${state.order.id}/${n
 function span(ms) {
   const s = Math.max(0, Math.ceil(ms / 1000)), two = (n) => String(n).padStart(2, '0');
   const days = Math.floor(s / 86400);
-  return `${days ? `${days} d ` : ''}${two(Math.floor(s / 3600) % 24)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
+  return `${days ? `${t('shop.days', { n: number(days) })} ` : ''}${two(Math.floor(s / 3600) % 24)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
 }
 
 /** phase is where the sale stands by the server's clock. */

@@ -3,7 +3,7 @@ import { h, svg, fresh, say } from './dom.js';
 import { t, number, listed } from './i18n.js';
 
 const lane = 18, gap = 4, head = 22, label = 40;
-const shownAtOnce = 400;
+const shownAtOnce = 400, lanesEach = 8;
 
 /** holders turns spans into bars with times in ms, and finds those that share a moment and a key with another. */
 export function holders(spans) {
@@ -39,7 +39,7 @@ function lanes(bars, processes) {
   }
   let y = head;
   return new Map(processes.map((p) => {
-    const at = { y, n: Math.min(Math.max(1, free.get(p).length), 8) };
+    const needed = Math.max(1, free.get(p).length), at = { y, needed, n: Math.min(needed, lanesEach) };
     y += at.n * (lane + gap) + 8;
     return [p, at];
   }));
@@ -63,9 +63,12 @@ export function timeline(run) {
     'aria-label': t('timeline.label', { n: number(bars.length), processes: processes.length, overlaps: number(overlaps) }),
   });
   const detail = h('p', { className: 'detail', 'aria-live': 'polite', id: 'span-detail' }, t('timeline.pick'));
-  const view = { bars, end, places, picture, detail, picked: null, from: 0, to: end };
+  const more = h('p', { className: 'small more', id: 'lanes-more' });
+  const view = { bars, end, places, picture, detail, more, picked: null, from: 0, to: end };
+  const crowded = Math.max(...[...places.values()].map((p) => p.needed));
   section.append(h('p', { className: 'small' }, t(bars[0].span.lock === 'none' ? 'timeline.nolock' : 'timeline.lead'), ' ', t('timeline.keys')),
-    controls(view), picture, detail, leftOff ? h('p', { className: 'small' }, t('timeline.left', { n: number(leftOff) })) : '');
+    controls(view), picture, more, crowded > lanesEach ? h('p', { className: 'small', id: 'lanes-shared' }, t('timeline.lanes', { n: number(crowded), lanes: lanesEach })) : '',
+    detail, leftOff ? h('p', { className: 'small' }, t('timeline.left', { n: number(leftOff) })) : '');
   hands(view);
   new ResizeObserver(() => draw(view)).observe(picture);
   return section;
@@ -109,8 +112,9 @@ function draw(view) {
     nodes.push(svg('path', { d: `M${x(ms)} ${head - 6}V${view.picture.getAttribute('height')}`, class: 'grid' }),
       svg('text', { x: x(ms) + 3, y: 12, class: 'tick' }, t('timeline.ms', { n: number(ms) })));
   }
-  const seen = view.bars.filter((b) => b.to >= view.from && b.from <= view.to).slice(0, shownAtOnce);
-  for (const bar of seen) {
+  const seen = view.bars.filter((b) => b.to >= view.from && b.from <= view.to);
+  say(view.more, seen.length > shownAtOnce ? t('timeline.more', { n: number(seen.length - shownAtOnce) }) : '');
+  for (const bar of seen.slice(0, shownAtOnce)) {
     const at = view.places.get(bar.process), from = Math.max(label, x(bar.from)), to = Math.min(wide - 8, x(bar.to));
     const node = svg('rect', {
       x: from, y: at.y + (bar.lane % at.n) * (lane + gap), width: Math.max(2, to - from), height: lane, rx: 3,

@@ -103,6 +103,7 @@ export const words = {
   'chart.label': ['Orders and stock column over time. Stock at the start {stock}, orders now {orders}.', '订单数与库存字段随时间的变化。初始库存 {stock}，当前订单 {orders}。'],
   'chart.orders': ['orders', '订单'],
   'chart.left': ['stock column', '库存字段'],
+  'chart.seconds': ['{n} s', '{n} 秒'],
   'chart.stock': ['stock {n}', '库存 {n}'],
   'share.title': ['Orders accepted, by process', '各进程接受的订单'],
 
@@ -180,6 +181,8 @@ export const words = {
   'timeline.open': ['never released', '从未释放'],
   'timeline.lost': ['lease lost: {why}', '租约丢失：{why}'],
   'timeline.pick': ['Point at a bar, or focus the chart and use the arrow keys.', '指向某一条，或聚焦图表后用方向键。'],
+  'timeline.more': ['… and {n} more in this window. Choose a shorter one to see them.', '……此时间窗内还有 {n} 次未显示，缩短时间窗即可看到。'],
+  'timeline.lanes': ['A process had up to {n} holders at once; they share {lanes} lanes, so some bars lie on others.', '同一进程最多同时有 {n} 个持有者，共用 {lanes} 条泳道，所以有的条会重叠。'],
   'timeline.left': ['{n} later ownerships are not shown.', '另有 {n} 次较晚的持锁未显示。'],
 
   // ladder
@@ -193,7 +196,9 @@ export const words = {
   'track.database': ['Database', '数据库'],
   'track.production': ['Production', '可用于生产'],
   'ladder.list': ['Stages', '各阶段'],
-  'ladder.legend': ['breaks with several processes', '多进程下守不住'],
+  'ladder.good': ['holds with several processes', '多进程下守得住'],
+  'ladder.bad': ['breaks with several processes', '多进程下守不住'],
+  'ladder.na': ['not on this engine', '当前引擎不支持'],
   'ladder.claims': ['What it claims, by scenario', '各场景下的声明'],
   'ladder.may': ['may: {list}', '可能：{list}'],
   'ladder.parts': ['Made of', '组成'],
@@ -222,6 +227,7 @@ export const words = {
   'shop.create.button': ['Put on sale', '上架'],
   'shop.begins': ['Begins in', '距开始'],
   'shop.ends': ['Ends in', '距结束'],
+  'shop.days': ['{n} d', '{n} 天'],
   'shop.ended': ['The sale has ended', '秒杀已结束'],
   'shop.clock': ['by the server’s clock', '以服务器时间为准'],
   'shop.left': ['{left} of {stock} left', '剩余 {left} / {stock}'],
