@@ -72,8 +72,16 @@ func (l *locker) Acquire(ctx context.Context, key string) (*Lease, error) {
 	nearest, live := liveIn(ctx, l, key)
 	lease, err := l.enter(ctx, key, nearest, live)
 	if lease == nil && err == nil {
-		lease, err = l.wait(ctx, key, nearest)
+		lease, err = l.wait(ctx, key, nearest, start)
 	}
+	if l.o.Observer.Acquired != nil || l.o.Observer.Waited != nil {
+		l.report(key, start, lease, live, err)
+	}
+	return lease, err
+}
+
+// report tells the observer how an Acquire ended. live is the lease that ctx brought along.
+func (l *locker) report(key string, start time.Time, lease, live *Lease, err error) {
 	e := Event{Lock: l.kind, Key: key, At: time.Now(), Err: err}
 	e.Wait = e.At.Sub(start)
 	if lease != nil {
@@ -83,7 +91,6 @@ func (l *locker) Acquire(ctx context.Context, key string) (*Lease, error) {
 		}
 	}
 	l.tell(l.o.Observer.Waited, e)
-	return lease, err
 }
 
 // enter shares the live lease of ctx. Neither lease nor error: there is nothing to share.
@@ -101,8 +108,8 @@ func (l *locker) enter(ctx context.Context, key string, nearest, live *Lease) (*
 	return newShare(ctx, live.own, nearest), nil
 }
 
-// wait tries until the lock is ours, the wait is spent or ctx ends.
-func (l *locker) wait(ctx context.Context, key string, nearest *Lease) (*Lease, error) {
+// wait tries until the lock is ours, the wait is spent or ctx ends. The first attempt begins now.
+func (l *locker) wait(ctx context.Context, key string, nearest *Lease, began time.Time) (*Lease, error) {
 	bounded, cancel := ctx, context.CancelFunc(func() {})
 	if l.o.Wait > 0 {
 		bounded, cancel = context.WithTimeout(ctx, l.o.Wait)
@@ -118,8 +125,7 @@ func (l *locker) wait(ctx context.Context, key string, nearest *Lease) (*Lease, 
 			return nil, l.busy(ctx, key, g, quiet)
 		}
 		var err error
-		if attempt > 0 || !turn.crowded() || l.o.Wait == 0 {
-			began := time.Now()
+		if attempt > 0 || !turn.crowded() {
 			if g, err = l.alg.acquire(bounded, name, nil); g.held && err == nil {
 				turn.got(g.sent.Add(g.ttl))
 				return l.grantTo(ctx, key, name, g, nearest)
@@ -128,17 +134,15 @@ func (l *locker) wait(ctx context.Context, key string, nearest *Lease) (*Lease, 
 				return nil, l.failed(key, err)
 			}
 		}
-		switch {
-		case l.o.Wait == 0:
-			return nil, l.busy(ctx, key, g, quiet)
-		case err != nil:
+		if err != nil {
 			err = turn.again(bounded)
-		default:
+		} else {
 			err = turn.next(bounded, g.freeIn)
 		}
 		if err != nil {
 			return nil, l.busy(ctx, key, g, quiet)
 		}
+		began = time.Now()
 	}
 }
 

@@ -21,11 +21,23 @@ type turn interface {
 }
 
 func (l *locker) newTurn(name string) turn {
-	if l.signals == nil {
+	switch {
+	case l.o.Wait == 0:
+		return single{}
+	case l.signals == nil:
 		return &polling{closed: l.bg.open.Done()}
 	}
 	return l.signals.newTurn(name)
 }
+
+// single is the turn of an Acquire that makes one attempt and does not wait.
+type single struct{}
+
+func (single) crowded() bool                             { return false }
+func (single) got(time.Time)                             {}
+func (single) leave()                                    {}
+func (single) next(context.Context, time.Duration) error { return ErrBusy }
+func (single) again(context.Context) error               { return ErrBusy }
 
 // polling asks again after a pause that is random, so that waiters do not march in step, and that grows, so that many
 // of them do not drown the server.
