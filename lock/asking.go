@@ -19,12 +19,14 @@ type asking[T any] struct {
 	patience time.Duration // of silence before another copy is sent
 	copies   int           // at most
 	limit    time.Duration // of silence after the last copy
-	send     func(ctx context.Context) (T, error)
-	ctx      context.Context // for the commands
-	answers  chan answer[T]
 	sent     int
 	open     int // copies without an outcome
 	failed   int // copies that ended without an answer
+
+	// of run
+	commands context.Context
+	send     func(ctx context.Context) (T, error)
+	answers  chan answer[T]
 }
 
 // answer is one copy's outcome.
@@ -56,18 +58,18 @@ var notReady = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRY
 
 // here sends a copy by send, whose command keeps silent for patience at most, and reports whether that was the end of
 // it. What comes before the command, a free connection of the pool or a new one, takes twice as long at most.
-func (a *asking[T]) here(send func(ctx context.Context) (T, error)) (answer[T], bool) {
+func (a *asking[T]) here(values context.Context, send func(ctx context.Context) (T, error)) (answer[T], bool) {
 	a.sent, a.open = 1, 1
 	began := time.Now()
-	val, err := send(valuesOf{a.bg.moment(began, a.patience), a.ctx})
+	val, err := send(valuesOf{a.bg.moment(began, a.patience), values})
 	got := answer[T]{val, err, began}
 	return got, a.close(got) || a.copies == 1
 }
 
 // run sends copies until there is an outcome. It returns the first answer; or the last failure when all copies failed;
-// or errNoAnswer when all keep silent; or ctx's error when it ends before.
-func (a *asking[T]) run(ctx context.Context) answer[T] {
-	a.answers = make(chan answer[T], a.copies)
+// or errNoAnswer when all keep silent; or ctx's error when it ends before. The copies go on with commands then.
+func (a *asking[T]) run(ctx, commands context.Context, send func(ctx context.Context) (T, error)) answer[T] {
+	a.commands, a.send, a.answers = commands, send, make(chan answer[T], a.copies)
 	next := a.backoff()
 	if a.sent == 0 {
 		a.launch()
@@ -108,7 +110,7 @@ func (a *asking[T]) silence() time.Duration {
 func (a *asking[T]) launch() {
 	a.sent++
 	a.open++
-	ctx, sent, answers, send := a.ctx, time.Now(), a.answers, a.send
+	ctx, sent, answers, send := a.commands, time.Now(), a.answers, a.send
 	a.bg.run(func() {
 		val, err := send(ctx)
 		answers <- answer[T]{val, err, sent}

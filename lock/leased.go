@@ -38,21 +38,18 @@ const (
 // acquire sends the attempt and returns at the latest when ctx ends. Whatever may then still create the key is taken
 // back behind the caller.
 func (d *leased) acquire(ctx context.Context, key string, _ *ownership) (grant, error) {
-	c := claim{key: key, token: d.token(), fenced: d.fenced, sent: make([]trail, d.store.size())}
-	var clipped bool
-	c.ttl, clipped = d.o.TTL, d.o.MaxHold > 0 && d.o.MaxHold <= d.o.TTL
+	ttl, clipped := d.o.TTL, d.o.MaxHold > 0 && d.o.MaxHold <= d.o.TTL
 	if clipped {
-		c.ttl = d.o.MaxHold
+		ttl = d.o.MaxHold
 	}
-	ask := asking[reply]{bg: d.bg, ctx: valuesOf{d.bg.ctx, ctx}, patience: d.patience(), copies: d.copies, limit: c.ttl,
-		send: func(ctx context.Context) (reply, error) { return d.store.acquire(ctx, c) }}
-	var got answer[reply]
-	done := false
+	c := claim{key: key, token: d.token(), ttl: ttl, fenced: d.fenced, sent: make([]trail, d.store.size())}
+	ask := asking[reply]{bg: d.bg, patience: d.patience(), copies: d.copies, limit: ttl}
+	got, done := answer[reply]{}, false
 	if d.quick != nil && ctx.Done() == nil {
-		got, done = ask.here(func(ctx context.Context) (reply, error) { return d.quick.acquire(ctx, c) })
+		got, done = ask.here(ctx, func(ctx context.Context) (reply, error) { return d.quick.acquire(ctx, c) })
 	}
 	if !done {
-		got = ask.run(ctx)
+		got = ask.run(ctx, valuesOf{d.bg.ctx, ctx}, func(ctx context.Context) (reply, error) { return d.store.acquire(ctx, c) })
 	}
 	late := !time.Now().Before(got.sent.Add(c.ttl - drift(c.ttl)))
 	switch {
@@ -74,18 +71,16 @@ func (d *leased) patience() time.Duration { return min(maxPatience, d.o.TTL/4) }
 func (d *leased) release(ctx context.Context, r *removal) error {
 	own := r.own
 	c := own.claim()
-	ask := asking[verdict]{bg: d.bg, ctx: context.WithoutCancel(ctx), patience: d.patience(), copies: 64, limit: d.o.TTL,
-		send: func(ctx context.Context) (verdict, error) { return d.store.unlock(ctx, c) }}
-	var got answer[verdict]
-	done := false
+	ask := asking[verdict]{bg: d.bg, patience: d.patience(), copies: 64, limit: d.o.TTL}
+	got, done := answer[verdict]{}, false
 	r.sending()
 	if d.quick != nil && own.left() > 3*d.patience() {
-		got, done = ask.here(func(ctx context.Context) (verdict, error) { return d.quick.unlock(ctx, c) })
+		got, done = ask.here(ctx, func(ctx context.Context) (verdict, error) { return d.quick.unlock(ctx, c) })
 	}
 	if !done {
 		bounded, cancel := releaseTime(ctx, r)
 		defer cancel()
-		got = ask.run(bounded)
+		got = ask.run(bounded, context.WithoutCancel(ctx), func(ctx context.Context) (verdict, error) { return d.store.unlock(ctx, c) })
 	}
 	doubt := got.val == doubtful || got.val == gone && ask.sent > 1
 	r.removed = got.val == kept || doubt && r.valid
