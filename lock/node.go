@@ -64,12 +64,10 @@ type node struct {
 	o     Options
 	at    int // among the servers of the store
 	sweep *sweeper
-	// remembered is how many milliseconds a key's last fence outlives the acquire, as a word of a command.
-	remembered any
 }
 
 func newNode(rdb redis.UniversalClient, o Options, bg *background) *node {
-	n := &node{rdb: rdb, o: o, remembered: max(time.Hour, 2*o.TTL).Milliseconds()}
+	n := &node{rdb: rdb, o: o}
 	n.sweep = newSweeper(bg, n)
 	return n
 }
@@ -106,7 +104,10 @@ func (n *node) acquire(ctx context.Context, c claim) (reply, error) {
 func (n *node) ask(ctx context.Context, c claim) (reply, error) {
 	var cmd *redis.Cmd
 	if c.fenced {
-		words := acquireFencedScript.with(2, c.key, fenceOf(c.key), c.token, c.ttl.Milliseconds(), n.remembered)
+		words := acquireFencedScript.with(2, c.key, fenceOf(c.key), c.token, c.ttl.Milliseconds())
+		if long := 2 * n.o.TTL; long > time.Hour { // which the script takes otherwise
+			words = append(words, long.Milliseconds())
+		}
 		cmd = n.command(ctx, acquireFencedScript, c.key, words)
 	} else {
 		cmd = n.command(ctx, acquireScript, c.key, acquireScript.with(1, c.key, c.token, c.ttl.Milliseconds()))
