@@ -33,7 +33,9 @@ func newVisitor(t *testing.T, language string) *visitor {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser(t)), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("lang", language), chromedp.Flag("accept-lang", language), chromedp.UserDataDir(t.TempDir()),
-		chromedp.WindowSize(1280, 900))
+		chromedp.WindowSize(1280, 900),
+		// A click aims at where a button is: nothing scrolls smoothly away from under it.
+		chromedp.Flag("force-prefers-reduced-motion", true))
 	timed, cancelTimer := context.WithTimeout(context.Background(), 3*time.Minute)
 	allocated, cancelBrowser := chromedp.NewExecAllocator(timed, options...)
 	ctx, cancelTab := chromedp.NewContext(allocated)

@@ -96,6 +96,31 @@ func TestPage_UnitsInTheLanguage(t *testing.T) {
 	v.until(`/^0 s/.test(document.querySelectorAll('.chart .tick')[1]?.textContent)`)
 }
 
+// What the server says of a run and of a stage is in the page's language, too.
+func TestPage_TheServersTextsInTheLanguage(t *testing.T) {
+	v := newVisitor(t, "zh-CN")
+	v.open(labServer(t))
+	v.set("select[name=stage]", "get-lock")
+	v.until(`document.querySelector('.setup .notice.warn')?.textContent.includes('SQLite 没有 GET_LOCK')`)
+	v.set("select[name=stage]", "mutex")
+	v.set("select[name=scenario]", "single")
+	v.click(".settings summary")
+	v.set("input[name=users]", "10")
+	v.set("input[name=stock]", "20")
+	v.set("input[name=clicks]", "1")
+	v.click("input[name=verdict][value=unsure]")
+	v.click("#run")
+	v.until(`document.querySelector('#note')`)
+	require.Equal(t, "没有判断超卖：10 个用户对 20 件商品；没有判断重复下单：每人只点击一次", v.text("#note"))
+	v.click("nav a[href='#history']")
+	v.until(`document.querySelector('.runs .raw')?.textContent === '守住'`)
+	v.click("nav a[href='#ladder']")
+	v.click("a[href='#ladder/for-update']")
+	v.until(`document.querySelector('.claims td.na')?.innerText.includes('SQLite 没有行锁')`)
+	v.click("#lang-en")
+	v.until(`document.querySelector('.claims td.na')?.innerText.includes('SQLite has no row locks')`)
+}
+
 // Outside of lab mode there is no lab, and who buys shows a token.
 func TestPage_OutsideOfLabMode(t *testing.T) {
 	secret := strings.Repeat("s", router.MinSecret)

@@ -195,15 +195,17 @@ func (l *lab) judge(r *labRun, got loadtest.Result) {
 	c := r.ask.settings()
 	c.Engines = l.flags
 	r.report = c.Report(l.env, started, []loadtest.Row{got.Row})
-	r.view.Verdict, r.view.RowStatus = got.Row.Verdict, got.Row.Status
+	r.view.Verdict, r.view.VerdictChinese, r.view.RowStatus = got.Row.Verdict, got.Row.Chinese.Verdict, got.Row.Status
 	r.view.Outcome, r.view.AsClaimed = got.Row.Outcome, got.Row.AsClaimed
 	slices.SortFunc(got.Spans, func(a, b loadtest.Span) int { return int(a.AcquiredNS - b.AcquiredNS) })
 	shown := got.Spans[:min(len(got.Spans), labSpans)]
 	r.view.Result, _ = json.Marshal(struct { // a result is JSON by definition
 		Row     loadtest.Row    `json:"row"`
+		Verdict string          `json:"verdict_zh"`
+		Note    string          `json:"note_zh"`
 		Spans   []loadtest.Span `json:"spans"`
 		LeftOff int             `json:"spans_left_off"`
-	}{got.Row, shown, len(got.Spans) - len(shown)})
+	}{got.Row, got.Row.Chinese.Verdict, got.Row.Chinese.Note, shown, len(got.Spans) - len(shown)})
 }
 
 // interrupt ends every run, and those who follow one are told at once: the server waits for them.

@@ -106,7 +106,7 @@ func (l *lab) plan(r rowRequest) (router.RunPlan, error) {
 	return router.RunPlan{
 		Processes: p.Processes, Stock: p.Stock, Users: p.Users, Clicks: p.Clicks, Workers: p.Workers,
 		WorkMS: milliseconds(p.Work), TTLMS: milliseconds(p.TTL),
-		Must: append([]string{}, p.Claim.Must...), May: append([]string{}, p.Claim.May...), NA: p.Claim.NA,
+		Must: append([]string{}, p.Claim.Must...), May: append([]string{}, p.Claim.May...), NA: p.Claim.NA, NAChinese: p.Claim.NAChinese,
 	}, nil
 }
 

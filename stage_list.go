@@ -52,7 +52,7 @@ func measurable(stages []service.Stage, engine string) []loadtest.Stage {
 		}
 		for _, scenario := range service.Scenarios() {
 			c := s.Claims.For(engine, scenario)
-			m.Claims[scenario] = loadtest.Claim{Must: c.Must, May: c.May, NA: c.NA}
+			m.Claims[scenario] = loadtest.Claim{Must: c.Must, May: c.May, NA: c.NA, NAChinese: c.NAChinese}
 		}
 		out = append(out, m)
 	}

@@ -103,6 +103,9 @@ func TestReadReportReadsWhatWasWritten(t *testing.T) {
 	require.NoError(t, want.WriteJSON(&text))
 	got, err := ReadReport(strings.NewReader(text.String()))
 	require.NoError(t, err)
+	for i := range want.Rows {
+		want.Rows[i].Chinese = Chinese{} // is for who measures, and not kept
+	}
 	require.Equal(t, want, got)
 	got, err = ReadReport(strings.NewReader(`{"later":1,"rows":[{"stage":"s","scenario":"k6","status":"ran"}]}`))
 	require.NoError(t, err, "other tools write rows alone, later versions more keys")

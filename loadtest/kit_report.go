@@ -74,26 +74,27 @@ func (k Kit) judge(f facts) Row {
 	r.measured(p, f, c)
 	r.Judged = without(judged(p, f), func(o string) bool { return o == Unanswered || o == Stuck || o == ForeignRelease })
 	r.Outcome = outcomes(p, f, c)
-	r.Note = note(p, f)
-	if reason := k.invalid(p, f); reason != "" {
-		r.Status, r.Verdict = StatusInvalid, "INVALID: "+reason
+	r.noted(note(p, f))
+	if reason := k.invalid(p, f); !reason.empty() {
+		r.ruled(StatusInvalid, reason.after("INVALID: ", "无效："))
 		return r
 	}
-	r.Status, r.Verdict, r.AsClaimed = StatusRan, verdictText(r), len(r.Outcome) == 0
+	r.ruled(StatusRan, verdictText(r))
+	r.AsClaimed = len(r.Outcome) == 0
 	return r
 }
 
 // invalid is why the results say nothing about the service, or empty.
-func (k Kit) invalid(p Plan, f facts) string {
+func (k Kit) invalid(p Plan, f facts) pair {
 	switch {
 	case f.problem != "":
-		return f.problem
+		return quoted(f.problem)
 	case f.audit.InitialStock != k.InitialStock:
-		return fmt.Sprintf("the voucher has %d units, the kit was made for %d", f.audit.InitialStock, k.InitialStock)
+		return say("the voucher has %d units, the kit was made for %d", "优惠券有 %d 件，而压测包是为 %d 件准备的", f.audit.InitialStock, k.InitialStock)
 	case tooManyErrors(f.tally):
-		return fmt.Sprintf("%d of %d requests failed: %s", f.tally.errors, f.tally.requests, f.tally.worst())
+		return failures(f.tally)
 	case f.audit.Orders == 0:
-		return "nothing was sold"
+		return nothingSold
 	}
 	return idle(p, f)
 }

@@ -5,15 +5,6 @@ import (
 	"html/template"
 )
 
-// pair is a text in the page's languages.
-type pair struct{ en, zh string }
-
-// html shows the one that the reader has chosen.
-func (p pair) html() template.HTML {
-	return template.HTML(`<span lang="en">` + template.HTMLEscapeString(p.en) + `</span><span lang="zh">` +
-		template.HTMLEscapeString(p.zh) + `</span>`)
-}
-
 // words is a text of the page. A name that does not exist is a mistake in the template, which a test finds.
 func words(name string) (template.HTML, error) {
 	p, ok := pageWords[name]

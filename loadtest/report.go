@@ -58,6 +58,7 @@ type Row struct {
 	AsClaimed bool     `json:"as_claimed"`
 	Verdict   string   `json:"verdict"`
 	Note      string   `json:"note"`
+	Chinese   Chinese  `json:"-"`
 	// Commands run the row again by hand. A row that was measured by hand has none.
 	Commands Commands `json:"commands,omitzero"`
 	// Series is how the sale went on, sampled about every 100 ms, at most 200 samples. Empty for a row that did not run here.
@@ -112,7 +113,8 @@ func list(s []string) []string {
 // notApplicable is the row of a stage that can't run there.
 func notApplicable(p Plan) Row {
 	r := newRow(p)
-	r.Status, r.Verdict, r.AsClaimed = StatusNA, "n/a: "+p.Claim.NA, true
+	r.ruled(StatusNA, pair{p.Claim.NA, p.Claim.NAChinese}.after("n/a: ", "不适用："))
+	r.AsClaimed = true
 	return r
 }
 

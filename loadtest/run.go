@@ -77,9 +77,9 @@ func (r *Runner) One(ctx context.Context, p Plan) (Result, error) {
 		}
 		row := judge(p, f)
 		if attempt > 1 {
-			row.Note = addNote(row.Note, fmt.Sprintf("attempt %d", attempt))
+			row.noted(say("attempt %d", "第 %d 次尝试", attempt))
 		}
-		uneventful := row.Status == StatusInvalid && noEvent(p, f) != ""
+		uneventful := row.Status == StatusInvalid && !noEvent(p, f).empty()
 		if uneventful && attempt < eventAttempts {
 			continue
 		}
@@ -87,8 +87,9 @@ func (r *Runner) One(ctx context.Context, p Plan) (Result, error) {
 			if misses++; misses < attempts {
 				continue
 			}
-			row.Status = StatusNotReproduced
-			row.Verdict = fmt.Sprintf("NOT REPRODUCED: %v (%s)", p.Claim.Missing(row.Outcome), row.Verdict)
+			missing := named(p.Claim.Missing(row.Outcome))
+			row.ruled(StatusNotReproduced, say("NOT REPRODUCED: [%[1]s] (%[3]s)", "没有重现：%[2]s（%[4]s）",
+				missing.en, missing.zh, row.Verdict, row.Chinese.Verdict))
 		}
 		return Result{Row: row, Spans: append([]Span{}, f.spans...)}, nil
 	}

@@ -23,11 +23,13 @@ func Outcomes() []string {
 }
 
 // Claim is what a stage declares for one scenario: the outcomes that must and those that may appear. An empty claim
-// means ok. NA is the reason why the stage can't run there.
+// means ok. NA is the reason why the stage can't run there, also in Chinese.
 type Claim struct {
 	Must []string `json:"must"`
 	May  []string `json:"may"`
 	NA   string   `json:"na,omitempty"`
+
+	NAChinese string `json:"-"`
 }
 
 func (c Claim) allows(outcome string) bool {

@@ -1,9 +1,7 @@
 package loadtest
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -101,70 +99,78 @@ func outcomes(p Plan, f facts, c counted) []string {
 func tooManyErrors(t *tally) bool { return float64(t.errors) > maxErrorShare*float64(t.requests) }
 
 // invalid is why the row says nothing about the stage, or empty.
-func invalid(p Plan, f facts, c counted) string {
+func invalid(p Plan, f facts, c counted) pair {
 	switch {
 	case f.problem != "":
-		return f.problem
+		return quoted(f.problem)
 	case f.tally.requests+f.dropped != p.Users*p.Clicks:
-		return fmt.Sprintf("%d of %d requests were sent", f.tally.requests, p.Users*p.Clicks-f.dropped)
+		return say("%d of %d requests were sent", "只发出了 %d 个请求，应为 %d 个", f.tally.requests, p.Users*p.Clicks-f.dropped)
 	case f.audit.Orders != c.orders || f.audit.InitialStock != p.Stock:
-		return fmt.Sprintf("the audit counts %d orders of %d, the list has %d of %d",
+		return say("the audit counts %d orders of %d, the list has %d of %d", "审计为 %d 个订单、库存 %d，订单列表为 %d 个、库存 %d",
 			f.audit.Orders, f.audit.InitialStock, c.orders, p.Stock)
-	case unplannedDeath(p, f) != "":
+	case !unplannedDeath(p, f).empty():
 		return unplannedDeath(p, f)
-	case noEvent(p, f) != "":
+	case !noEvent(p, f).empty():
 		return noEvent(p, f)
-	case idle(p, f) != "":
+	case !idle(p, f).empty():
 		return idle(p, f)
 	case tooManyErrors(f.tally) && !p.Claim.allows(Errors):
-		return fmt.Sprintf("%d of %d requests failed: %s", f.tally.errors, f.tally.requests, f.tally.worst())
+		return failures(f.tally)
 	case c.orders == 0 && !slices.Contains(p.Claim.Must, Undersold) && !slices.Contains(p.Claim.Must, Stuck):
-		return "nothing was sold"
+		return nothingSold
 	}
-	return ""
+	return pair{}
+}
+
+var nothingSold = pair{"nothing was sold", "一件也没有卖出"}
+
+// failures tells how many requests failed, and how most of them did.
+func failures(t *tally) pair {
+	n := say("%d of %d requests failed: ", "%[2]d 个请求中有 %[1]d 个失败：", t.errors, t.requests)
+	return t.worst().after(n.en, n.zh)
 }
 
 // noEvent tells which planned event of the scenario did not come, so that the row was run in other weather.
-func noEvent(p Plan, f facts) string {
+func noEvent(p Plan, f facts) pair {
 	switch {
 	case p.Scenario.Kills() && len(f.deaths) == 0:
-		return "the planned crash did not happen"
+		return pair{"the planned crash did not happen", "计划中的崩溃没有发生"}
 	case p.Scenario.Stops() && f.stopped == 0:
-		return "the planned stop did not happen"
+		return pair{"the planned stop did not happen", "计划中的停顿没有发生"}
 	}
-	return ""
+	return pair{}
 }
 
-func unplannedDeath(p Plan, f facts) string {
+func unplannedDeath(p Plan, f facts) pair {
 	for i := range p.Processes {
 		if how, dead := f.deaths[i]; dead && !mayDie(p, i) {
-			return fmt.Sprintf("process p%d died: %s", i+1, how)
+			return say("process p%d died: %s", "进程 p%d 意外退出：%s", i+1, how)
 		}
 	}
-	return ""
+	return pair{}
 }
 
 // mayDie tells whether the death of process i is part of the scenario.
 func mayDie(p Plan, i int) bool { return i == 0 && p.Scenario.Kills() }
 
-func idle(p Plan, f facts) string {
+func idle(p Plan, f facts) pair {
 	for i, n := range f.tally.served {
 		if n == 0 && !mayDie(p, i) {
-			return fmt.Sprintf("process p%d served nothing", i+1)
+			return say("process p%d served nothing", "进程 p%d 没有处理任何请求", i+1)
 		}
 	}
-	return ""
+	return pair{}
 }
 
 // worst is the most frequent error.
-func (t *tally) worst() string {
+func (t *tally) worst() pair {
 	name, most := "", 0
 	for detail, n := range t.details {
 		if n > most || n == most && detail < name {
 			name, most = detail, n
 		}
 	}
-	return fmt.Sprintf("%s (%d times)", name, most)
+	return say("%s (%d times)", "%s（%d 次）", name, most)
 }
 
 // judge turns a plan and its facts into a row of the report.
@@ -174,36 +180,45 @@ func judge(p Plan, f facts) Row {
 	r.measured(p, f, c)
 	r.Judged = judged(p, f)
 	r.Outcome = list(outcomes(p, f, c))
-	r.Note = note(p, f)
-	if reason := invalid(p, f, c); reason != "" {
-		r.Status, r.Verdict = StatusInvalid, "INVALID: "+reason
+	r.noted(note(p, f))
+	if reason := invalid(p, f, c); !reason.empty() {
+		r.ruled(StatusInvalid, reason.after("INVALID: ", "无效："))
 		return r
 	}
-	r.Status, r.Verdict = StatusRan, verdictText(r)
+	r.ruled(StatusRan, verdictText(r))
 	missing := p.Claim.Missing(r.Outcome)
 	r.AsClaimed = p.Claim.Met(r.Outcome)
 	if unjudged := without(missing, func(o string) bool { return o == Errors || slices.Contains(r.Judged, o) }); len(unjudged) > 0 {
-		r.Status, r.Verdict = StatusNotJudged, "NOT JUDGED: "+strings.Join(unjudged, ", ")
+		r.ruled(StatusNotJudged, named(unjudged).after("NOT JUDGED: ", "无法判断："))
 	}
 	return r
 }
 
+// named lists outcomes by the names that scripts know, and in Chinese.
+func named(all []string) pair {
+	var words []pair
+	for _, o := range all {
+		words = append(words, pair{o, outcomeNames[o].zh})
+	}
+	return joined(", ", "、", words...)
+}
+
 // verdictText is the row in a few words.
-func verdictText(r Row) string {
+func verdictText(r Row) pair {
 	if len(r.Outcome) == 0 {
-		return "ok"
+		return pair{"ok", "守住"}
 	}
 	amount := map[string]int{
 		Oversold: r.Oversold, Duplicates: r.Duplicates, Undersold: r.Undersold, ForeignRelease: r.ForeignReleases,
 		Drift: r.Drift, Unanswered: r.Unanswered, Errors: r.Errors,
 	}
-	var words []string
+	var words []pair
 	for _, o := range r.Outcome {
-		word := strings.ToUpper(strings.ReplaceAll(o, "_", " "))
+		word := outcomeNames[o]
 		if o != Stuck {
-			word = fmt.Sprintf("%s %d", word, amount[o])
+			word = say("%[1]s %[3]d", "%[2]s %[3]d", word.en, word.zh, amount[o])
 		}
 		words = append(words, word)
 	}
-	return strings.Join(words, ", ")
+	return joined(", ", "，", words...)
 }

@@ -115,6 +115,7 @@ func TestJudge(t *testing.T) {
 			require.Equal(t, c.status, r.Status)
 			require.Equal(t, c.outcome, list(r.Outcome))
 			require.Equal(t, c.claimed, r.AsClaimed)
+			bilingual(t, r)
 		})
 	}
 }

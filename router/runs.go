@@ -76,11 +76,13 @@ type Run struct {
 	Samples []json.RawMessage `json:"samples,omitempty"`
 
 	// The verdict, once the run is done.
-	Verdict   string   `json:"verdict,omitempty"`
-	RowStatus string   `json:"row_status,omitempty"`
-	Outcome   []string `json:"outcome,omitempty"`
-	AsClaimed bool     `json:"as_claimed,omitempty"`
-	// Result is {"row","spans","spans_left_off"}: the row of the report, and who held the lock when.
+	Verdict        string   `json:"verdict,omitempty"`
+	VerdictChinese string   `json:"verdict_zh,omitempty"`
+	RowStatus      string   `json:"row_status,omitempty"`
+	Outcome        []string `json:"outcome,omitempty"`
+	AsClaimed      bool     `json:"as_claimed,omitempty"`
+	// Result is {"row","verdict_zh","note_zh","spans","spans_left_off"}: the row of the report, its texts in Chinese, and
+	// who held the lock when.
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
@@ -102,6 +104,7 @@ type RunPlan struct {
 	Must      []string `json:"must"`
 	May       []string `json:"may"`
 	NA        string   `json:"na,omitempty"` // why the stage can't run there
+	NAChinese string   `json:"na_zh,omitempty"`
 }
 
 // RunLimit is the smallest and the largest value of a setting.

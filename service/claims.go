@@ -93,14 +93,18 @@ var claimTable = map[string][6]string{
 // engineClaims is what differs on an engine; the scenario "*" stands for all of them.
 var engineClaims = map[string]map[string]map[string]Claim{
 	"mutex-late": {
-		SQLite: {"*": {NA: "SQLite has one writer: its transaction begins with the write lock, so no snapshot is older than the mutex"}},
+		SQLite: {"*": na("SQLite has one writer: its transaction begins with the write lock, so no snapshot is older than the mutex",
+			"SQLite 只有一个写者：事务一开始就拿到写锁，快照不可能早于互斥锁")},
 		// The stale write is refused instead: nothing is sold twice, and who waited for the mutex was too late.
 		MariaDBSnapshot: {"*": {May: []string{Undersold}}},
 	},
-	"get-lock":    {SQLite: {"*": {NA: "SQLite has no GET_LOCK"}}},
-	"for-update":  {SQLite: {"*": {NA: "SQLite has no row locks (SELECT … FOR UPDATE)"}}},
-	"skip-locked": {SQLite: {"*": {NA: "SQLite has no row locks (SELECT … SKIP LOCKED)"}}},
+	"get-lock":    {SQLite: {"*": na("SQLite has no GET_LOCK", "SQLite 没有 GET_LOCK")}},
+	"for-update":  {SQLite: {"*": na("SQLite has no row locks (SELECT … FOR UPDATE)", "SQLite 没有行锁（SELECT … FOR UPDATE）")}},
+	"skip-locked": {SQLite: {"*": na("SQLite has no row locks (SELECT … SKIP LOCKED)", "SQLite 没有行锁（SELECT … SKIP LOCKED）")}},
 }
+
+// na is the claim of a stage that the engine has no means for.
+func na(en, zh string) Claim { return Claim{NA: en, NAChinese: zh} }
 
 func claimsFor(name string) Claims {
 	row, ok := claimTable[name]

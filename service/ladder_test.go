@@ -115,6 +115,10 @@ func TestClaims_ForAnEngine(t *testing.T) {
 	require.NotEmpty(t, late.Claims.For(SQLite, "single").NA)
 	require.Equal(t, []string{Oversold}, late.Claims.For(MySQL, "single").Must)
 	require.Empty(t, late.Claims.For(MySQL, "single").NA)
+	for _, s := range Ladder() {
+		c := s.Claims.For(SQLite, "single")
+		require.Equal(t, c.NA == "", c.NAChinese == "", "%s gives its reason in both languages", s.Name)
+	}
 }
 
 func TestEngineOf(t *testing.T) {

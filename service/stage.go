@@ -43,8 +43,9 @@ type Texts struct {
 type Claim struct {
 	Must []string `json:"must,omitempty"`
 	May  []string `json:"may,omitempty"`
-	// NA is the reason why the stage can't run there; empty: it can.
-	NA string `json:"na,omitempty"`
+	// NA is the reason why the stage can't run there, in English and Chinese; empty: it can.
+	NA        string `json:"na,omitempty"`
+	NAChinese string `json:"na_zh,omitempty"`
 }
 
 // Claims are a stage's claims by scenario, with what differs on an engine.

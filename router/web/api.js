@@ -1,4 +1,5 @@
 // The server's interface. All addresses are relative, so that the page works behind a proxy under any name and path.
+import { told } from './i18n.js';
 
 /** Refusal is an answer that is none of success, or no answer (code offline). */
 export class Refusal extends Error {
@@ -57,7 +58,7 @@ export const stageNamed = (name) => server.stages.find((s) => s.name === name);
 /** claimOf is what a stage claims in a scenario, on the engine that runs here where that is known. */
 export function claimOf(name, scenario) {
   const own = server.info?.presets?.[name]?.[scenario];
-  if (own) return { must: own.must, may: own.may, na: own.na ?? '' };
+  if (own) return { must: own.must, may: own.may, na: told(own.na ?? '', own.na_zh) };
   const on = stageNamed(name)?.claims?.on?.[scenario] ?? {};
-  return { must: on.must ?? [], may: on.may ?? [], na: on.na ?? '' };
+  return { must: on.must ?? [], may: on.may ?? [], na: told(on.na ?? '', on.na_zh) };
 }

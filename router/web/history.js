@@ -1,7 +1,7 @@
 // What was run, and its reports to keep.
 import { h, say } from './dom.js';
 import { get } from './api.js';
-import { t, clock, number } from './i18n.js';
+import { t, told, clock, number } from './i18n.js';
 import * as runs from './runs.js';
 import { outcomes } from './verdict.js';
 import { messageOf } from './messages.js';
@@ -10,8 +10,8 @@ const formats = ['json', 'markdown', 'html'];
 
 function result(run) {
   if (run.status !== 'done') return h('span', { className: 'chip' }, t(`history.${run.status}`));
-  if (run.row_status !== 'ran') return h('span', { className: 'chip' }, run.verdict);
-  return [h('span', { className: `chip ${run.outcome?.length ? 'bad' : 'good'}` }, outcomes(run.outcome ?? [])), h('small', { className: 'raw' }, run.verdict)];
+  if (run.row_status !== 'ran') return h('span', { className: 'chip' }, told(run.verdict, run.verdict_zh));
+  return [h('span', { className: `chip ${run.outcome?.length ? 'bad' : 'good'}` }, outcomes(run.outcome ?? [])), h('small', { className: 'raw' }, told(run.verdict, run.verdict_zh))];
 }
 
 function row(run) {

@@ -43,6 +43,9 @@ export function t(key, values = {}) {
   return pair[language === 'zh' ? 1 : 0].replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '');
 }
 
+/** told is what the server said, in the language where it said it in both. */
+export const told = (english, chinese) => (language === 'zh' && chinese ? chinese : english);
+
 /** of is a stage's text. */
 export const of = (stage) => stage.text[language];
 

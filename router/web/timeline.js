@@ -138,9 +138,16 @@ function choose(view, bar) {
   const words = [t('timeline.one', { process: bar.process, from: number(bar.from), to: number(bar.to), held: number(bar.to - bar.from) })];
   if (bar.open) words.push(t('timeline.open'));
   if (others.length) words.push(t('timeline.with', { others: listed(others) + (bar.others.length > 4 ? ' …' : '') }));
-  if (bar.span.lost) words.push(t('timeline.lost', { why: bar.span.lost }));
+  if (bar.span.lost) words.push(t('timeline.lost', { why: lostFor(bar.span.lost) }));
   say(view.detail, words.join('; '));
   view.detail.classList.toggle('bad', others.length > 0);
+}
+
+/** lostFor is the cause of a lost lease in the page's words; the most exact one comes first. */
+function lostFor(cause) {
+  const known = [['expired', 'lost.expired'], ['MaxHold', 'lost.held'], ['closed', 'lost.closed'], ['lock: lost', 'lost.gone']];
+  const found = known.find(([part]) => cause.includes(part));
+  return found ? t(found[1]) : cause;
 }
 
 /** hands lets the keyboard do what the pointer does. */

@@ -1,7 +1,7 @@
 // What a run showed, beside what was predicted, and why.
 import { h, prose } from './dom.js';
 import { stageNamed, server, claimOf } from './api.js';
-import { t, of, number, listed } from './i18n.js';
+import { t, of, told, number, listed } from './i18n.js';
 import { score } from './runs.js';
 
 /** path is the order in which the lesson is best met. */
@@ -44,7 +44,7 @@ function compared(run, row) {
   return h('div', { className: 'compared' },
     side(t('predicted.title'), expected ? outcomes(expected) : t('predicted.none'), ''),
     side(t('measured.title'), row.status === 'ran' ? outcomes(row.outcome) : headline(row)[0], good(row) ? 'good' : row.status === 'ran' ? 'bad' : ''),
-    h('p', { className: `score ${s ?? ''}`, id: 'score' }, s ? t(`predicted.${s}`) : row.status === 'ran' ? t('predicted.unsure') : row.verdict));
+    h('p', { className: `score ${s ?? ''}`, id: 'score' }, s ? t(`predicted.${s}`) : row.status === 'ran' ? t('predicted.unsure') : told(row.verdict, run.result.verdict_zh)));
 }
 
 function facts(row) {
@@ -89,10 +89,10 @@ export function verdict(run, go) {
   return h('section', { className: `card verdict ${kind}`, 'aria-labelledby': 'verdict-title', id: 'verdict' },
     h('h2', { id: 'verdict-title', tabIndex: -1 }, t('verdict.title')),
     h('div', { className: 'headline' }, headline(row).map((text, i) => h('strong', { className: i ? 'also' : '' }, text))),
-    row.status === 'n/a' ? h('p', {}, row.verdict) : [
+    row.status === 'n/a' ? h('p', {}, told(row.verdict, run.result.verdict_zh)) : [
       h('p', { className: 'sold' }, t('verdict.sold', { orders: number(row.orders), stock: number(row.initial_stock) }), ' · ',
         h('span', { className: row.as_claimed ? 'chip good' : 'chip bad' }, t(row.as_claimed ? 'claim.met' : 'claim.unmet'))),
-      compared(run, row), row.note ? h('p', { className: 'small' }, row.note) : null],
+      compared(run, row), row.note ? h('p', { className: 'small', id: 'note' }, told(row.note, run.result.note_zh)) : null],
     why(row), onward(row, go),
     row.status === 'n/a' ? null : h('details', { className: 'counted', open: true }, h('summary', {}, t('facts.title')), facts(row)));
 }
