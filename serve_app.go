@@ -29,56 +29,27 @@ type app struct {
 // openApp connects to running engines and wires a server. Close it, also after an error.
 func openApp(ctx context.Context, s *serveFlags, at addresses, log *slog.Logger, say func(event)) (*app, error) {
 	a := &app{}
-	stage, err := s.chosen()
+	var err error
+	if a.stage, err = s.chosen(); err != nil {
+		return a, err
+	}
+	p, err := a.openParts(ctx, s, at, say)
 	if err != nil {
 		return a, err
 	}
-	a.stage = stage
-	holds, err := armHolds(s.holds, say)
-	if err != nil {
-		return a, usage("%w", err)
-	}
-	store, err := a.openStore(ctx, at, s.maxConns)
-	if err != nil {
+	if _, err := p.locks.of(a.stage); err != nil { // a stage that can't work is refused now, not at the first order
 		return a, err
 	}
-	rdb, nodes, err := a.openRedis(ctx, at)
-	if err != nil {
+	o := p.options(a.stage, s, log)
+	if o.Engines, err = inUse(ctx, p.store, p.rdb); err != nil {
 		return a, err
 	}
-	metrics := openMetrics(store, rdb, s.life.partitions)
-	var spans *service.Spans
-	options := lock.Options{Holds: holds, NodeTimeout: s.nodeTimeout, LockRange: s.lockRange, Observer: metrics.Observer()}
-	if s.labMode() {
-		spans = service.NewSpans(s.process, service.DefaultSpans)
-		options.Observer = lock.Observers(metrics.Observer(), spans.Observer())
-	}
-	locks := &lockers{
-		base: lock.Resources{Redis: rdb, Nodes: nodes}, options: options, db: at.db, lockConns: s.lockConns,
-	}
-	a.closers = append(a.closers, locks.Close)
-	if _, err := locks.of(stage); err != nil { // a stage that can't work is refused now, not at the first order
+	if err := a.access(&o, s, p.locks, p.rdb); err != nil {
 		return a, err
 	}
-	ids := store.IDs(nil)
-	a.closers = append(a.closers, ids.Close)
-	o := router.Options{
-		Placer: &service.Placer{
-			Store: store, IDs: ids, Locker: locks.of, Work: s.work, Nested: s.nested, Holds: holds,
-		},
-		Vouchers: &service.Vouchers{Catalogue: store, Lab: store, IDs: ids},
-		Stage:    stage, Ready: ready(store, rdb), Lab: s.labMode(), Spans: spans, Metrics: metrics,
-		MaxInFlight: s.maxInflight, Log: log,
-	}
-	if o.Engines, err = inUse(ctx, store, rdb); err != nil {
-		return a, err
-	}
-	if err := a.access(&o, s, locks, rdb); err != nil {
-		return a, err
-	}
-	l := newLife(&s.life, store, rdb, ids, holds, log)
+	l := newLife(&s.life, p.store, p.rdb, p.ids, p.holds, log)
 	l.serve(&o)
-	if err := a.startLife(l, lock.Resources{Redis: rdb}, s.work); err != nil {
+	if err := a.startLife(l, lock.Resources{Redis: p.rdb}, s.work); err != nil {
 		return a, err
 	}
 	if err := a.page(ctx, &o, s, at); err != nil {
@@ -86,6 +57,54 @@ func openApp(ctx context.Context, s *serveFlags, at addresses, log *slog.Logger,
 	}
 	a.handler, err = router.New(o)
 	return a, err
+}
+
+// parts are what the handlers work with: the engines, and what stands on them.
+type parts struct {
+	holds   *lock.Holds
+	store   *repository.Store
+	rdb     redis.UniversalClient
+	metrics *router.Metrics
+	spans   *service.Spans // nil outside of lab mode
+	locks   *lockers
+	ids     *repository.IDs
+}
+
+func (a *app) openParts(ctx context.Context, s *serveFlags, at addresses, say func(event)) (p parts, err error) {
+	if p.holds, err = armHolds(s.holds, say); err != nil {
+		return p, usage("%w", err)
+	}
+	if p.store, err = a.openStore(ctx, at, s.maxConns); err != nil {
+		return p, err
+	}
+	var nodes []redis.UniversalClient
+	if p.rdb, nodes, err = a.openRedis(ctx, at); err != nil {
+		return p, err
+	}
+	p.metrics = openMetrics(p.store, p.rdb, s.life.partitions)
+	options := lock.Options{Holds: p.holds, NodeTimeout: s.nodeTimeout, LockRange: s.lockRange, Observer: p.metrics.Observer()}
+	if s.labMode() {
+		p.spans = service.NewSpans(s.process, service.DefaultSpans)
+		options.Observer = lock.Observers(p.metrics.Observer(), p.spans.Observer())
+	}
+	p.locks = &lockers{
+		base: lock.Resources{Redis: p.rdb, Nodes: nodes}, options: options, db: at.db, lockConns: s.lockConns,
+	}
+	p.ids = p.store.IDs(nil)
+	a.closers = append(a.closers, p.locks.Close, p.ids.Close)
+	return p, nil
+}
+
+// options are the handlers' without what depends on the mode.
+func (p parts) options(stage service.Stage, s *serveFlags, log *slog.Logger) router.Options {
+	return router.Options{
+		Placer: &service.Placer{
+			Store: p.store, IDs: p.ids, Locker: p.locks.of, Work: s.work, Nested: s.nested, Holds: p.holds,
+		},
+		Vouchers: &service.Vouchers{Catalogue: p.store, Lab: p.store, IDs: p.ids},
+		Stage:    stage, Ready: ready(p.store, p.rdb), Lab: s.labMode(), Spans: p.spans, Metrics: p.metrics,
+		MaxInFlight: s.maxInflight, Log: log,
+	}
 }
 
 // page gives the page the sources that it shows, and in lab mode the laboratory. A server that is itself part of a run

@@ -6,10 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +14,7 @@ import (
 
 	"seckill/lock"
 	"seckill/repository"
+	"seckill/repository/backend/backendtest"
 	"seckill/service"
 )
 
@@ -30,11 +28,9 @@ type shop struct {
 }
 
 func newShop(t *testing.T, change ...func(*Options)) *shop {
-	file := filepath.Join(t.TempDir(), "shop.db")
-	require.NoError(t, os.WriteFile(file, migrated(t), 0o600))
 	s := &shop{t: t, holds: &lock.Holds{}}
 	var err error
-	s.store, err = repository.Open(context.Background(), "sqlite://"+file, repository.Options{})
+	s.store, err = repository.Open(context.Background(), backendtest.MigratedSQLite(t, repository.Migrate), repository.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
 	ids := s.store.IDs(nil)
@@ -52,23 +48,6 @@ func newShop(t *testing.T, change ...func(*Options)) *shop {
 	s.handler, err = New(s.options)
 	require.NoError(t, err)
 	return s
-}
-
-// migrated is an empty SQLite database with the schema, made once.
-func migrated(t *testing.T) []byte {
-	template.Do(func() {
-		file := filepath.Join(t.TempDir(), "template.db")
-		_, err := repository.Migrate(context.Background(), "sqlite://"+file)
-		require.NoError(t, err)
-		template.bytes, err = os.ReadFile(file)
-		require.NoError(t, err)
-	})
-	return template.bytes
-}
-
-var template struct {
-	sync.Once
-	bytes []byte
 }
 
 // lockers opens a none and a mutex; other kinds are the service's tests' affair.

@@ -2,8 +2,6 @@ package service_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -15,6 +13,7 @@ import (
 
 	"seckill/lock"
 	"seckill/repository"
+	"seckill/repository/backend/backendtest"
 	"seckill/service"
 )
 
@@ -28,26 +27,7 @@ type shop struct {
 }
 
 func newShop(t *testing.T) *shop {
-	file := filepath.Join(t.TempDir(), "shop.db")
-	require.NoError(t, os.WriteFile(file, migrated(t), 0o600))
-	return newShopOn(t, "sqlite://"+file)
-}
-
-// migrated is an empty SQLite database with the schema, made once.
-func migrated(t *testing.T) []byte {
-	template.Do(func() {
-		file := filepath.Join(t.TempDir(), "template.db")
-		_, err := repository.Migrate(context.Background(), "sqlite://"+file)
-		require.NoError(t, err)
-		template.bytes, err = os.ReadFile(file)
-		require.NoError(t, err)
-	})
-	return template.bytes
-}
-
-var template struct {
-	sync.Once
-	bytes []byte
+	return newShopOn(t, backendtest.MigratedSQLite(t, repository.Migrate))
 }
 
 func newShopOn(t *testing.T, dsn string) *shop {

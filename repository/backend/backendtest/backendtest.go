@@ -96,6 +96,33 @@ func SQLite(t testing.TB) string {
 	return "sqlite://" + filepath.ToSlash(filepath.Join(t.TempDir(), "test.db"))
 }
 
+// MigratedSQLite returns the DSN of a SQLite file of the test's own with the schema that migrate makes. It runs once in
+// the test binary; later files are copies.
+func MigratedSQLite[R any](t testing.TB, migrate func(ctx context.Context, dsn string) (R, error)) string {
+	t.Helper()
+	schema.once.Do(func() {
+		dsn := SQLite(t)
+		if _, err := migrate(context.Background(), dsn); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if schema.file, err = os.ReadFile(strings.TrimPrefix(dsn, "sqlite://")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	dsn := SQLite(t)
+	if err := os.WriteFile(strings.TrimPrefix(dsn, "sqlite://"), schema.file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dsn
+}
+
+// schema is a database without rows.
+var schema struct {
+	once sync.Once
+	file []byte
+}
+
 // MariaDB returns the DSN of an empty database of the test's own on the shared, spawned server.
 func MariaDB(t testing.TB) string {
 	t.Helper()
