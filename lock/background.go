@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// background owns everything of a Client that outlives a call: the goroutines, which Close waits for, and the live
-// leases, which Close ends.
+// background owns what Close has to deal with: the goroutines and the calls that send commands, which it waits for, and
+// the live leases, which it ends.
 type background struct {
 	ctx  context.Context // ends when Close gives up waiting, or has nothing left to wait for
 	stop context.CancelFunc
@@ -17,7 +17,7 @@ type background struct {
 	shut context.CancelFunc
 
 	mu   sync.Mutex
-	n    int           // goroutines
+	n    int           // goroutines and calls
 	idle chan struct{} // made by Close, closed when n is 0
 	live map[*ownership]struct{}
 
@@ -31,11 +31,27 @@ func newBackground() *background {
 	return b
 }
 
-// run starts f on a goroutine that Close waits for.
-func (b *background) run(f func()) {
+// enter begins a call that Close waits for until it is done; false when the client is closed.
+func (b *background) enter() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open.Err() != nil {
+		return false
+	}
+	b.n++
+	return true
+}
+
+// hold is enter for what is allowed after Close too.
+func (b *background) hold() {
 	b.mu.Lock()
 	b.n++
 	b.mu.Unlock()
+}
+
+// run starts f on a goroutine that Close waits for.
+func (b *background) run(f func()) {
+	b.hold()
 	go func() {
 		defer b.done()
 		f()
@@ -68,7 +84,7 @@ func (b *background) remove(o *ownership) {
 	b.mu.Unlock()
 }
 
-// close ends the live leases with ErrClosed and waits until ctx ends for the goroutines.
+// close ends the live leases with ErrClosed and waits until ctx ends for the goroutines and the calls.
 func (b *background) close(ctx context.Context) error {
 	b.mu.Lock()
 	b.shut()

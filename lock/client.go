@@ -18,18 +18,21 @@ type Client struct {
 	renewer *renewer
 }
 
-// New makes a Client on rdb, which stays the caller's to close, after the Client. It starts nothing and sends nothing.
+// New makes a Client on rdb, which stays the caller's to close, after the Client. It starts nothing and sends nothing. A
+// cluster's client should have a ReadTimeout: without one, what is sent to a silent server leaves a goroutine until its
+// connection breaks.
 func New(rdb redis.UniversalClient, o Options) *Client {
 	o = o.withDefaults()
 	bg := newBackground()
 	c := &Client{rdb: rdb, o: o, bg: bg, signals: newSignals(bg, rdb)}
-	c.node = newNode(rdb, o, bg)
+	c.node = newNode(limited(rdb, o), o, bg)
 	c.renewer = newRenewer(o, bg, c.node)
 	return c
 }
 
-// Close ends all live leases with ErrClosed, without freeing them, and waits for the client's goroutines, at most
-// until ctx ends. Leases can still be released afterwards; an Acquire is refused with ErrClosed.
+// Close ends all live leases with ErrClosed, without freeing them, and waits for the client's goroutines and for calls of
+// Acquire and Release that are on their way, at most until ctx ends. Leases can still be released afterwards, but a key
+// that such a release can't reach in its time is left to its TTL; an Acquire is refused with ErrClosed.
 func (c *Client) Close(ctx context.Context) error { return c.bg.close(ctx) }
 
 // simple makes a locker that polls and promises nothing beyond its algorithm.

@@ -38,6 +38,9 @@ const slice = time.Second
 
 // acquire waits in the server, not here. SELECT GET_LOCK(name, seconds) answers 1, 0 after the wait, or NULL.
 func (s *session) acquire(ctx context.Context, key string, _ *ownership) (g grant, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.bg.open, cancel)()
 	conn, err := s.db.Conn(ctx)
 	if err != nil && ctx.Err() != nil {
 		return g, nil // every connection has a holder or a waiter: as busy as the lock
@@ -45,9 +48,6 @@ func (s *session) acquire(ctx context.Context, key string, _ *ownership) (g gran
 	if err != nil {
 		return g, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.bg.open, cancel)()
 	defer func() {
 		if err != nil { // whatever the session may have got, it must not go back to the pool with it
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })

@@ -65,6 +65,7 @@ func TestGetLock(t *testing.T) {
 	dsn := u.User.Username() + "@tcp(" + u.Host + ")" + u.Path
 	for name, test := range map[string]func(*testing.T, getLocks){
 		"excludes": getLockExcludes, "waits": getLockWaits, "is freed with its session": getLockDies,
+		"closes without a connection": getLockCloses,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, getLocks{t, dsn}) })
 	}
@@ -109,6 +110,24 @@ func getLockWaits(t *testing.T, g getLocks) {
 	}()
 	require.NoError(t, held.Release(short), "on a context that has ended")
 	require.NoError(t, <-got, "the waiter")
+}
+
+// getLockCloses: a waiter that waits for a connection of the pool, because every one has a holder, goes with Close.
+func getLockCloses(t *testing.T, g getLocks) {
+	ctx := context.Background()
+	l, db := g.open(lock.Options{Wait: -1})
+	db.SetMaxOpenConns(1)
+	held, err := l.Acquire(ctx, "closes")
+	require.NoError(t, err)
+	got := make(chan error, 1)
+	go func() { _, err := l.Acquire(ctx, "closes"); got <- err }()
+	require.Eventually(t, func() bool { return db.Stats().WaitCount == 1 }, 20*time.Second, time.Millisecond)
+	short, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	closed := l.Close(short)
+	require.NoError(t, held.Release(ctx))
+	require.ErrorIs(t, <-got, lock.ErrClosed)
+	require.NoError(t, closed)
 }
 
 // getLockDies: the holder's session is killed, and with it goes the lock.

@@ -196,6 +196,13 @@ func (o *ownership) check() error {
 	return nil
 }
 
+// certain says whether the lock is certain to be ours: the lease may have been ended by Close alone.
+func (o *ownership) certain() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return (o.ended == nil || o.ended == ErrClosed) && (o.deadline.IsZero() || time.Now().Before(o.deadline))
+}
+
 func (o *ownership) remaining() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()

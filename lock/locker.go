@@ -65,15 +65,12 @@ func (l *locker) Acquire(ctx context.Context, key string) (*Lease, error) {
 	if err := l.o.check(key); err != nil {
 		return nil, err
 	}
-	if l.bg.open.Err() != nil {
+	if !l.bg.enter() {
 		return nil, ErrClosed
 	}
 	start := time.Now()
 	nearest, live := liveIn(ctx, l, key)
-	lease, err := l.enter(ctx, key, nearest, live)
-	if lease == nil && err == nil {
-		lease, err = l.wait(ctx, key, nearest, start)
-	}
+	lease, err := l.obtain(ctx, key, nearest, live, start)
 	if l.o.Observer.Acquired != nil || l.o.Observer.Waited != nil {
 		l.report(key, start, lease, live, err)
 	}
@@ -91,6 +88,15 @@ func (l *locker) report(key string, start time.Time, lease, live *Lease, err err
 		}
 	}
 	l.tell(l.o.Observer.Waited, e)
+}
+
+// obtain shares the live lease of ctx, or waits for a fresh one. The client knows of the call, which is done then.
+func (l *locker) obtain(ctx context.Context, key string, nearest, live *Lease, began time.Time) (*Lease, error) {
+	defer l.bg.done()
+	if lease, err := l.enter(ctx, key, nearest, live); lease != nil || err != nil {
+		return lease, err
+	}
+	return l.wait(ctx, key, nearest, began)
 }
 
 // enter shares the live lease of ctx. Neither lease nor error: there is nothing to share.

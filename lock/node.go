@@ -72,6 +72,20 @@ func newNode(rdb redis.UniversalClient, o Options, bg *background) *node {
 	return n
 }
 
+// batchMost is how many commands go in one pipeline: a longer one would keep the server from other clients.
+const batchMost = 256
+
+// limited is rdb, but with time-outs where it has none: a command whose answer never comes must not stay out for ever,
+// or every renewal and every clean-up of a silent server would leave a goroutine. A time-out that its owner chose stays,
+// as do clients that go-redis can't give one.
+func limited(rdb redis.UniversalClient, o Options) redis.UniversalClient {
+	plain, ok := rdb.(*redis.Client)
+	if !ok || plain.Options().ReadTimeout > 0 && plain.Options().WriteTimeout > 0 {
+		return rdb
+	}
+	return plain.WithTimeout(o.TTL + max(settleGrace, o.ReplicaTimeout))
+}
+
 // within is the node with commands that return after d, whatever the options of its client; nil where go-redis has no
 // such client, or where an answer may take longer by right.
 func (n *node) within(d time.Duration) store {

@@ -114,10 +114,12 @@ func (q *quorum) unlock(_ context.Context, c claim) (verdict, error) {
 	return unknown, t.failure(errNoAnswer)
 }
 
-// renew asks every node for the whole batch and counts for each lease.
+// renew asks every node for the whole batch and counts for each lease. It returns when a majority has decided on all of
+// them; the command to a slow node has its outcome behind.
 func (q *quorum) renew(_ context.Context, batch []claim) []verdict {
 	votes := poll(q, func(ctx context.Context, n *node) ([]verdict, error) { return n.renew(ctx, batch), nil })
 	yes, no := make([]int, len(batch)), make([]int, len(batch))
+	all := make([]verdict, len(batch))
 	for range q.nodes {
 		vote, ok := votes.next()
 		if !ok {
@@ -130,15 +132,15 @@ func (q *quorum) renew(_ context.Context, batch []claim) []verdict {
 			case gone:
 				no[i]++
 			}
+			switch {
+			case yes[i] >= q.majority:
+				all[i] = kept
+			case no[i] > len(q.nodes)-q.majority:
+				all[i] = gone
+			}
 		}
-	}
-	all := make([]verdict, len(batch))
-	for i := range batch {
-		switch {
-		case yes[i] >= q.majority:
-			all[i] = kept
-		case no[i] > len(q.nodes)-q.majority:
-			all[i] = gone
+		if !slices.Contains(all, unknown) {
+			break
 		}
 	}
 	return all

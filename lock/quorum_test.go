@@ -100,3 +100,21 @@ func TestLateCopyToOneNode(t *testing.T) {
 		soon(gone, "the second copy's key")
 	}
 }
+
+// TestRenewalWithAFrozenNode: a renewal counts as soon as a majority has given it, however long the nodes may take.
+func TestRenewalWithAFrozenNode(t *testing.T) {
+	t.Parallel()
+	locktest.NeedServer(t)
+	servers := locktest.Spawn(t, 3)
+	q := quorumOn(t, servers, lock.Options{TTL: 2 * time.Second, NodeTimeout: 20 * time.Second})
+	require.NoError(t, servers[0].Freeze())
+	defer func() { require.NoError(t, servers[0].Thaw()) }()
+	l, err := q.Acquire(context.Background(), "k")
+	require.NoError(t, err)
+	select {
+	case <-l.Context().Done():
+		t.Fatal(context.Cause(l.Context()))
+	case <-time.After(5 * time.Second):
+	}
+	require.NoError(t, l.Release(context.Background()))
+}

@@ -12,7 +12,7 @@ type removal struct {
 	own     *ownership
 	key     string    // name of the lock in Redis
 	called  time.Time // when Release was called
-	valid   bool      // the lease was certain to be ours then
+	valid   bool      // the lock was certain to be ours then
 	at      time.Time // before the command that may have removed the key
 	removed bool
 }
@@ -38,7 +38,7 @@ func (r *removal) reply(n int64, err error) error {
 // release takes s out of the ownership and frees the lock when it was the last share.
 func (o *ownership) release(ctx context.Context, s *Lease) error {
 	l := o.l
-	r := &removal{own: o, key: o.name, called: time.Now(), valid: o.check() == nil}
+	r := &removal{own: o, key: o.name, called: time.Now(), valid: o.certain()}
 	if o.sends() {
 		l.o.Holds.Reach(HoldRelease)
 	}
@@ -51,7 +51,9 @@ func (o *ownership) release(ctx context.Context, s *Lease) error {
 	case ended != nil && ended != ErrClosed:
 		err = lostBy(ended)
 	case last || l.reentry == reentryInRedis:
+		l.bg.hold()
 		err = l.alg.release(ctx, r)
+		l.bg.done()
 	}
 	if last {
 		e := o.event(time.Now(), err)

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -63,8 +64,8 @@ func (r *renewer) loop() {
 			return // Close has ended the leases; the client takes no new ones
 		}
 		batch, more := r.collect(time.Now())
-		if len(batch) > 0 {
-			r.bg.run(func() { r.renew(batch) })
+		for part := range slices.Chunk(batch, batchMost) {
+			r.bg.run(func() { r.renew(part) })
 		}
 		if !more {
 			return

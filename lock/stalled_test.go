@@ -19,9 +19,7 @@ func stalledRenewal(t *testing.T, o lock.Options) (held *lock.Lease, p *locktest
 	locktest.NeedServer(t)
 	server := locktest.Spawn(t, 1)[0]
 	direct = server.Client()
-	source, err := lock.Sources.ReadFile("renew.lua")
-	require.NoError(t, err)
-	require.NoError(t, direct.ScriptLoad(context.Background(), string(source)).Err(), "so that a renewal is one command")
+	loadRenewal(t, direct)
 	p = locktest.NewProxy(t, server.Addr)
 	rdb := redis.NewClient(&redis.Options{Addr: p.Addr()})
 	c := lock.New(rdb, o)
@@ -32,12 +30,22 @@ func stalledRenewal(t *testing.T, o lock.Options) (held *lock.Lease, p *locktest
 		_ = rdb.Close()
 		_ = direct.Close()
 	})
-	held, err = c.Watchdog().Acquire(context.Background(), "k")
+	held, err := c.Watchdog().Acquire(context.Background(), "k")
 	require.NoError(t, err)
 	renewal = locktest.NewGate()
 	p.Inject(locktest.Fault{Times: 1, Gate: renewal, Match: func(words []string) bool { return !releases(words) }})
 	until(t, func() bool { return renewal.Held() == 1 }, "the renewal is on its way")
 	return held, p, direct, renewal
+}
+
+// loadRenewal makes the server know the script, so that a renewal is one command, and returns the script's hash.
+func loadRenewal(t *testing.T, rdb *redis.Client) string {
+	t.Helper()
+	source, err := lock.Sources.ReadFile("renew.lua")
+	require.NoError(t, err)
+	hash, err := rdb.ScriptLoad(context.Background(), string(source)).Result()
+	require.NoError(t, err)
+	return hash
 }
 
 // releases tells a release by its channel, the last of its words.

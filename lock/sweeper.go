@@ -38,7 +38,6 @@ const (
 	sweepFirst    = 10 * time.Millisecond // between the first two attempts for one debt
 	sweepCeil     = 2 * time.Second       // between later ones: a slow server must not be asked to death
 	sweepPatience = time.Second           // with one round
-	sweepBatch    = 256
 )
 
 func newSweeper(bg *background, n *node) *sweeper {
@@ -111,7 +110,7 @@ func (s *sweeper) loop() {
 // round pays what is due and can be paid, and reports when the next is due and whether there is one.
 func (s *sweeper) round() (next time.Time, more bool) {
 	var left []debt
-	for batch := range slices.Chunk(s.takeDue(time.Now()), sweepBatch) {
+	for batch := range slices.Chunk(s.takeDue(time.Now()), batchMost) {
 		left = append(left, s.pay(batch)...)
 	}
 	s.mu.Lock()
