@@ -53,8 +53,8 @@ func answered(err error) bool {
 // conclusive are the errors that another copy would not change.
 var conclusive = []error{ErrNoQuorum, errSlow, errYoung, errWithdrawn, redis.ErrClosed}
 
-// notReady are the errors of a server that starts, fails over or moves its slots.
-var notReady = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}
+// notReady are the errors of a server that starts, runs another's slow script, fails over or moves its slots.
+var notReady = []string{"LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}
 
 // here sends a copy by send, whose command keeps silent for patience at most, and reports whether that was the end of
 // it. What comes before the command, a free connection of the pool or a new one, takes twice as long at most.

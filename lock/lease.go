@@ -82,12 +82,14 @@ type ownership struct {
 var ownerships atomic.Uint64
 
 // confirm notes that Redis granted ttl to a command sent at sent. The clock starts before the send, because the
-// key's clock in Redis started later; drift allows for the two clocks' different speeds.
+// key's clock in Redis started later; drift allows for the two clocks' different speeds. It does not bring a lease back
+// whose deadline has passed: Check may have told.
 func (o *ownership) confirm(sent time.Time, ttl time.Duration, clipped bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	until := sent.Add(ttl - drift(ttl))
-	if o.ended != nil || !until.After(o.deadline) {
+	passed := o.l.guarded && !o.deadline.IsZero() && !time.Now().Before(o.deadline)
+	if o.ended != nil || passed || !until.After(o.deadline) {
 		return
 	}
 	o.deadline, o.clipped = until, clipped

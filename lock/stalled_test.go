@@ -103,3 +103,26 @@ func TestRenewalBehindAClippedOne(t *testing.T) {
 	last := left()
 	require.Eventually(t, func() bool { return left() < 0 }, last-time.Second, time.Millisecond, "the key outlives its lease by %v", last)
 }
+
+// TestReleaseDuringAScript: another client's script keeps the server busy, which refuses everybody else for so long.
+func TestReleaseDuringAScript(t *testing.T) {
+	locktest.NeedServer(t)
+	server := locktest.Spawn(t, 1, "--lua-time-limit", "20")[0]
+	rdb, other := server.Client(), redis.NewClient(&redis.Options{Addr: server.Addr, ReadTimeout: time.Minute, MaxRetries: -1})
+	defer rdb.Close()
+	defer other.Close()
+	ctx := context.Background()
+	c := lock.New(rdb, lock.Options{})
+	held, err := c.Watchdog().Acquire(ctx, "k")
+	require.NoError(t, err)
+	slow := make(chan error, 1)
+	go func() { slow <- other.Eval(ctx, "while true do end", nil).Err() }()
+	until(t, func() bool { return redis.HasErrorPrefix(rdb.Ping(ctx).Err(), "BUSY") }, "the server is busy")
+	released := make(chan error, 1)
+	go func() { released <- held.Release(ctx) }()
+	time.Sleep(50 * time.Millisecond) // it may also come when the script is over
+	require.NoError(t, rdb.ScriptKill(ctx).Err())
+	require.Error(t, <-slow)
+	require.NoError(t, <-released)
+	require.NoError(t, c.Close(ctx))
+}
