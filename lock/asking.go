@@ -56,11 +56,10 @@ var conclusive = []error{ErrNoQuorum, errSlow, errYoung, errWithdrawn, redis.Err
 // notReady are the errors of a server that starts, runs another's slow script, fails over or moves its slots.
 var notReady = []string{"LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}
 
-// here sends a copy by send, whose command keeps silent for patience at most, and reports whether that was the end of
+// here sends a copy now, at began, by send, whose command keeps silent for patience at most, and reports whether that was the end of
 // it. What comes before the command, a free connection of the pool or a new one, takes twice as long at most.
-func (a *asking[T]) here(values context.Context, send func(ctx context.Context) (T, error)) (answer[T], bool) {
+func (a *asking[T]) here(values context.Context, began time.Time, send func(ctx context.Context) (T, error)) (answer[T], bool) {
 	a.sent, a.open = 1, 1
-	began := time.Now()
 	val, err := send(valuesOf{a.bg.moment(began, a.patience), values})
 	got := answer[T]{val, err, began}
 	return got, a.close(got) || a.copies == 1

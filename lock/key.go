@@ -15,5 +15,7 @@ func (l *locker) name(key string) string {
 	return l.prefix + "{" + key + "}"
 }
 
-func fenceOf(name string) string   { return name + ":fence" }
+func fenceOf(name string) string { return name + ":fence" }
+
+// channelOf is what release.lua sends its message to.
 func channelOf(name string) string { return name + ":free" }

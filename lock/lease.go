@@ -36,7 +36,7 @@ func (s *Lease) Remaining() time.Duration {
 	if s.Check() != nil {
 		return 0
 	}
-	return s.own.remaining()
+	return s.own.remaining(time.Now())
 }
 
 // Check is nil while the lease is certain to be ours, else an ErrLost or ErrReleased. It asks no server: it compares
@@ -198,25 +198,25 @@ func (o *ownership) check() error {
 	return nil
 }
 
-// certain says whether the lock is certain to be ours: the lease may have been ended by Close alone.
-func (o *ownership) certain() bool {
+// certain says whether the lock is certain to be ours at now: the lease may have been ended by Close alone.
+func (o *ownership) certain(now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return (o.ended == nil || o.ended == ErrClosed) && (o.deadline.IsZero() || time.Now().Before(o.deadline))
+	return (o.ended == nil || o.ended == ErrClosed) && (o.deadline.IsZero() || now.Before(o.deadline))
 }
 
-func (o *ownership) remaining() time.Duration {
+func (o *ownership) remaining(now time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.deadline.IsZero() {
 		return math.MaxInt64
 	}
-	return max(0, time.Until(o.deadline))
+	return max(0, o.deadline.Sub(now))
 }
 
 // left is the time until the deadline, 0 without one.
-func (o *ownership) left() time.Duration {
-	if d := o.remaining(); d != math.MaxInt64 {
+func (o *ownership) left(now time.Time) time.Duration {
+	if d := o.remaining(now); d != math.MaxInt64 {
 		return d
 	}
 	return 0

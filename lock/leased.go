@@ -46,7 +46,7 @@ func (d *leased) acquire(ctx context.Context, key string, _ *ownership) (grant, 
 	ask := asking[reply]{bg: d.bg, patience: d.patience(), copies: d.copies, limit: ttl}
 	got, done := answer[reply]{}, false
 	if d.quick != nil && ctx.Done() == nil {
-		got, done = ask.here(ctx, func(ctx context.Context) (reply, error) { return d.quick.acquire(ctx, c) })
+		got, done = ask.here(ctx, time.Now(), func(ctx context.Context) (reply, error) { return d.quick.acquire(ctx, c) })
 	}
 	if !done {
 		got = ask.run(ctx, valuesOf{d.bg.ctx, ctx}, func(ctx context.Context) (reply, error) { return d.store.acquire(ctx, c) })
@@ -74,8 +74,8 @@ func (d *leased) release(ctx context.Context, r *removal) error {
 	ask := asking[verdict]{bg: d.bg, patience: d.patience(), copies: 64, limit: d.o.TTL}
 	got, done := answer[verdict]{}, false
 	r.sending()
-	if d.quick != nil && own.left() > 3*d.patience() {
-		got, done = ask.here(ctx, func(ctx context.Context) (verdict, error) { return d.quick.unlock(ctx, c) })
+	if d.quick != nil && own.left(r.at) > 3*d.patience() {
+		got, done = ask.here(ctx, r.at, func(ctx context.Context) (verdict, error) { return d.quick.unlock(ctx, c) })
 	}
 	if !done {
 		bounded, cancel := releaseTime(ctx, r)
@@ -100,7 +100,7 @@ func (d *leased) release(ctx context.Context, r *removal) error {
 
 // releaseTime ends with the lease, or a moment after ctx, which may have ended before the release began.
 func releaseTime(ctx context.Context, r *removal) (context.Context, context.CancelFunc) {
-	bounded, cancel := context.WithTimeout(context.Background(), max(r.own.left(), settleGrace))
+	bounded, cancel := context.WithTimeout(context.Background(), max(r.own.left(time.Now()), settleGrace))
 	grace := releaseGrace
 	if ctx.Err() != nil {
 		grace -= time.Since(r.at)
@@ -120,5 +120,7 @@ func (o *ownership) claim() claim {
 
 // token is unique and is only ever compared as a whole.
 func (d *leased) token() string {
-	return d.id + ":" + strconv.FormatUint(d.tokens.Add(1), 10)
+	text := make([]byte, 0, 64) // on the stack, where adding strings would take two from the heap
+	text = append(append(text, d.id...), ':')
+	return string(strconv.AppendUint(text, d.tokens.Add(1), 10))
 }

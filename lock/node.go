@@ -182,7 +182,7 @@ func (n *node) unlockAll(ctx context.Context, batch []claim) []verdict {
 	return verdicts(pipeline(ctx, n.rdb, releaseScript, batch, releaseOf))
 }
 
-func releaseOf(c claim) []any { return releaseScript.with(1, c.key, c.token, channelOf(c.key)) }
+func releaseOf(c claim) []any { return releaseScript.with(1, c.key, c.token) }
 func renewOf(c claim) []any   { return renewScript.with(1, c.key, c.token, c.ttl.Milliseconds()) }
 
 // verdicts reads answers of 1 (it was ours) and 0.

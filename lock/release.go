@@ -38,7 +38,8 @@ func (r *removal) reply(n int64, err error) error {
 // release takes s out of the ownership and frees the lock when it was the last share.
 func (o *ownership) release(ctx context.Context, s *Lease) error {
 	l := o.l
-	r := &removal{own: o, key: o.name, called: time.Now(), valid: o.certain()}
+	now := time.Now()
+	r := &removal{own: o, key: o.name, called: now, valid: o.certain(now)}
 	if o.sends() {
 		l.o.Holds.Reach(HoldRelease)
 	}
@@ -55,7 +56,7 @@ func (o *ownership) release(ctx context.Context, s *Lease) error {
 		err = l.alg.release(ctx, r)
 		l.bg.done()
 	}
-	if last {
+	if last && l.o.Observer.Released != nil {
 		e := o.event(time.Now(), err)
 		e.Held, e.CalledAt, e.RemoveAt, e.Removed = r.called.Sub(o.at), r.called, r.at, r.removed
 		l.tell(l.o.Observer.Released, e)
