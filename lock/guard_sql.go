@@ -65,7 +65,8 @@ func (g SQLGuard) Claim(ctx context.Context, db Execer, key any, fence int64) (C
 	return Claimed{fence}, nil
 }
 
-// Exec runs a write whose WHERE compares the fence column with Fence. ErrLost when it touched no row.
+// Exec runs a write whose WHERE compares the fence column with Fence. ErrLost when it touched no row. MySQL's driver
+// has to count the rows that match (clientFoundRows=true), or a write that changes nothing looks like a refused one.
 func (c Claimed) Exec(ctx context.Context, db Execer, update string, args ...any) error {
 	if c.fence <= 0 {
 		return fmt.Errorf("%w: the row was not claimed", ErrInvalid)
