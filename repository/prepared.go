@@ -20,8 +20,9 @@ const maxPrepared = 64
 // for a connection, and hands one caller's cancellation to another. And it leaves a goroutine behind on Close.
 type prepared struct {
 	*sql.DB
-	mu     sync.RWMutex
+	mu     sync.RWMutex // held for no call of database/sql: those wait for connections, and whoever has one may need it
 	stmts  map[string]*sql.Stmt
+	coming map[string]struct{} // being prepared
 	missed map[string]struct{} // met first inside a transaction; prepared before the next one begins
 }
 
@@ -32,7 +33,7 @@ var (
 )
 
 func newPrepared(db *sql.DB) *prepared {
-	return &prepared{DB: db, stmts: map[string]*sql.Stmt{}, missed: map[string]struct{}{}}
+	return &prepared{DB: db, stmts: map[string]*sql.Stmt{}, coming: map[string]struct{}{}, missed: map[string]struct{}{}}
 }
 
 // GetDBConn is what gorm.DB.DB returns.
@@ -74,26 +75,36 @@ func (p *prepared) BeginTx(ctx context.Context, o *sql.TxOptions) (gorm.ConnPool
 	return &preparedTx{Tx: tx, pool: p}, nil
 }
 
-// stmt returns the prepared statement, nil when the cache is full.
+// stmt returns the prepared statement; nil when the cache is full or another caller is preparing it. So there is never a
+// second one to close, which would wait for whatever its connection is doing.
 func (p *prepared) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	p.mu.RLock()
-	s, full := p.stmts[query], len(p.stmts) >= maxPrepared
+	s := p.stmts[query]
 	p.mu.RUnlock()
-	if s != nil || full {
+	if s != nil || !p.begin(query) {
 		return s, nil
 	}
 	s, err := p.DB.PrepareContext(ctx, query)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.coming, query)
 	if err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if first := p.stmts[query]; first != nil { // two callers prepared it at the same time
-		s.Close()
-		return first, nil
-	}
 	p.stmts[query] = s
 	return s, nil
+}
+
+// begin tells whether the caller shall prepare the text, alone.
+func (p *prepared) begin(query string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, coming := p.coming[query]
+	if coming || p.stmts[query] != nil || len(p.stmts)+len(p.coming) >= maxPrepared {
+		return false
+	}
+	p.coming[query] = struct{}{}
+	return true
 }
 
 func (p *prepared) takeMissed() []string {
