@@ -60,7 +60,7 @@ var notReady = []string{"LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOW
 // it. What comes before the command, a free connection of the pool or a new one, takes twice as long at most.
 func (a *asking[T]) here(values context.Context, began time.Time, send func(ctx context.Context) (T, error)) (answer[T], bool) {
 	a.sent, a.open = 1, 1
-	val, err := send(valuesOf{a.bg.moment(began, a.patience), values})
+	val, err := send(withValues(a.bg.moment(began, a.patience), values))
 	got := answer[T]{val, err, began}
 	return got, a.close(got) || a.copies == 1
 }

@@ -21,6 +21,8 @@ type background struct {
 	idle chan struct{} // made by Close, closed when n is 0
 	live map[*ownership]struct{}
 
+	deadlines deadlines // of the live ones
+
 	brief atomic.Pointer[brief] // the last that was made
 }
 
@@ -67,7 +69,7 @@ func (b *background) done() {
 	}
 }
 
-// add notes a live ownership; false when the client is closed.
+// add notes a live ownership, which ends at its deadline from now on; false when the client is closed.
 func (b *background) add(o *ownership) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,6 +77,9 @@ func (b *background) add(o *ownership) bool {
 		return false
 	}
 	b.live[o] = struct{}{}
+	if until := o.guardedUntil(); !until.IsZero() {
+		b.deadlines.watch(b, until)
+	}
 	return true
 }
 
@@ -94,6 +99,7 @@ func (b *background) close(ctx context.Context) error {
 	for o := range live {
 		o.end(ErrClosed)
 	}
+	b.deadlines.stop()
 	defer b.stop()
 	return b.wait(ctx)
 }
@@ -143,3 +149,11 @@ type valuesOf struct {
 }
 
 func (c valuesOf) Value(key any) any { return c.values.Value(key) }
+
+// withValues is life with the values of another context.
+func withValues(life, values context.Context) context.Context {
+	if values == context.Background() { // it has none, and most callers in a loop have it
+		return life
+	}
+	return valuesOf{life, values}
+}

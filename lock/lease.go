@@ -73,10 +73,10 @@ type ownership struct {
 	mu       sync.Mutex
 	shares   []*Lease
 	first    [1]*Lease // room for the most common number of them
+	lease    Lease     // the share that the acquire made
 	deadline time.Time // zero: nothing expires
 	clipped  bool      // the deadline is MaxHold's
-	timer    *time.Timer
-	ended    error // the cause, nil while live
+	ended    error     // the cause, nil while live
 }
 
 var ownerships atomic.Uint64
@@ -93,24 +93,31 @@ func (o *ownership) confirm(sent time.Time, ttl time.Duration, clipped bool) {
 		return
 	}
 	o.deadline, o.clipped = until, clipped
-	switch {
-	case !o.l.guarded:
-	case o.timer == nil:
-		o.timer = time.AfterFunc(time.Until(until), o.overdue)
-	default:
-		o.timer.Reset(time.Until(until))
-	}
 }
 
-// overdue runs on the lease's own timer, so that it ends even when a renewal is stuck.
-func (o *ownership) overdue() {
+// guardedUntil is when the ownership ends if nothing is confirmed; zero: it does not end by itself, or has ended.
+func (o *ownership) guardedUntil() time.Time {
 	o.mu.Lock()
-	if left := time.Until(o.deadline); left > 0 && o.ended == nil {
-		o.timer.Reset(left)
+	defer o.mu.Unlock()
+	return o.guardedUntilLocked()
+}
+
+func (o *ownership) guardedUntilLocked() time.Time {
+	if !o.l.guarded || o.ended != nil {
+		return time.Time{}
+	}
+	return o.deadline
+}
+
+// endIfOverdue ends the ownership when its deadline has passed, and is guardedUntil else.
+func (o *ownership) endIfOverdue() time.Time {
+	o.mu.Lock()
+	if until := o.guardedUntilLocked(); until.IsZero() || time.Now().Before(until) {
 		o.mu.Unlock()
-		return
+		return until
 	}
 	o.endLocked(o.lapse()) // without letting go in between, or a renewal's answer could still move the deadline
+	return time.Time{}
 }
 
 // lapse is the error of a deadline that has passed.
@@ -135,9 +142,6 @@ func (o *ownership) endLocked(cause error) {
 	}
 	o.ended = cause
 	shares := o.shares
-	if o.timer != nil {
-		o.timer.Stop()
-	}
 	o.mu.Unlock()
 	for _, s := range shares {
 		s.cancel(cause)
@@ -174,9 +178,6 @@ func (o *ownership) leave(s *Lease) (last bool, ended error) {
 	last, ended = len(o.shares) == 0, o.ended
 	if last && ended == nil {
 		o.ended = ErrReleased
-		if o.timer != nil {
-			o.timer.Stop()
-		}
 	}
 	o.mu.Unlock()
 	s.given.Store(true)

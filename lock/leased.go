@@ -49,7 +49,7 @@ func (d *leased) acquire(ctx context.Context, key string, _ *ownership) (grant, 
 		got, done = ask.here(ctx, time.Now(), func(ctx context.Context) (reply, error) { return d.quick.acquire(ctx, c) })
 	}
 	if !done {
-		got = ask.run(ctx, valuesOf{d.bg.ctx, ctx}, func(ctx context.Context) (reply, error) { return d.store.acquire(ctx, c) })
+		got = ask.run(ctx, withValues(d.bg.ctx, ctx), func(ctx context.Context) (reply, error) { return d.store.acquire(ctx, c) })
 	}
 	late := !time.Now().Before(got.sent.Add(c.ttl - drift(c.ttl)))
 	switch {

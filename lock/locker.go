@@ -192,7 +192,7 @@ func (l *locker) grantTo(ctx context.Context, key, name string, g grant, nearest
 	if l.o.MaxHold > 0 {
 		own.maxAt = g.sent.Add(l.o.MaxHold)
 	}
-	lease := newShare(ctx, own, nearest)
+	lease := own.share(ctx, &own.lease, nearest)
 	if g.ttl > 0 {
 		own.confirm(g.sent, g.ttl, g.clipped)
 	}

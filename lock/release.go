@@ -40,7 +40,7 @@ func (o *ownership) release(ctx context.Context, s *Lease) error {
 	l := o.l
 	now := time.Now()
 	r := &removal{own: o, key: o.name, called: now, valid: o.certain(now)}
-	if o.sends() {
+	if l.o.Holds != nil && o.sends() {
 		l.o.Holds.Reach(HoldRelease)
 	}
 	last, ended := o.leave(s)

@@ -10,7 +10,12 @@ type leaseKey struct {
 
 // newShare adds a share to own, or returns nil when own has ended.
 func newShare(ctx context.Context, own *ownership, parent *Lease) *Lease {
-	s := &Lease{own: own, parent: parent}
+	return own.share(ctx, new(Lease), parent)
+}
+
+// share makes s a share of own.
+func (own *ownership) share(ctx context.Context, s *Lease, parent *Lease) *Lease {
+	s.own, s.parent = own, parent
 	s.values = valuesAnd{context.Background(), ctx, s}
 	s.ctx, s.cancel = context.WithCancelCause(&s.values)
 	if !own.join(s) {

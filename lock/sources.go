@@ -4,7 +4,7 @@ import "embed"
 
 // Sources are the files of this package without its tests, for whoever shows them to a reader.
 //
-//go:embed sources.go acquire.lua acquire_fenced.lua asking.go background.go client.go getlock.go grace.go
+//go:embed sources.go acquire.lua acquire_fenced.lua asking.go background.go client.go deadlines.go getlock.go grace.go
 //go:embed guard_claim.lua guard_redis.go guard_sql.go guard_write.lua hash.go holds.go incr.go key.go
 //go:embed lease.go leased.go lock.go locker.go node.go none.go observer.go observers.go options.go quorum.go
 //go:embed redislock.go redlock.go reentrant_lock.lua reentrant_simple.go reentrant_simple_lock.lua
