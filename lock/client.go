@@ -7,8 +7,8 @@ import (
 )
 
 // Client makes the locks that live in one Redis (a server, a sentinel group or a cluster). Lockers of one Client share
-// one subscription for waiting, one goroutine for renewals and one for cleaning up; each starts on its first use. A
-// Client is safe for concurrent use.
+// one subscription for waiting, one goroutine for renewals, one for cleaning up and one timer for their leases' deadlines;
+// each starts on its first use. A Client is safe for concurrent use.
 type Client struct {
 	rdb     redis.UniversalClient
 	o       Options
