@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type asking[T any] struct {
 	sent     int
 	open     int // copies without an outcome
 	failed   int // copies that ended without an answer
+	refused  int // of them that have certainly not worked
 
 	// of run
 	commands context.Context
@@ -38,23 +40,42 @@ type answer[T any] struct {
 
 // answered tells an answer, be it an error, from a failure to get one. A server that is only not ready has not answered;
 // a client that was closed will not.
-func answered(err error) bool {
-	if err == nil {
-		return true
-	}
+func answered(err error) bool { return concluded(err) && !notReady(err) }
+
+// concluded says whether a command that ended with err has had its outcome: it will not be executed later.
+func concluded(err error) bool {
 	var reply redis.Error
-	if errors.As(err, &reply) {
-		kind, _, _ := strings.Cut(reply.Error(), " ")
-		return !slices.Contains(notReady, kind)
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, errNoAnswer):
+		return false
+	case errors.As(err, &reply):
+		return true
 	}
 	return slices.ContainsFunc(conclusive, func(target error) bool { return errors.Is(err, target) })
 }
 
-// conclusive are the errors that another copy would not change.
+// conclusive are the errors of commands that no server has to answer any more.
 var conclusive = []error{ErrNoQuorum, errSlow, errYoung, errWithdrawn, redis.ErrClosed}
 
-// notReady are the errors of a server that starts, runs another's slow script, fails over or moves its slots.
-var notReady = []string{"LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}
+// notReady says whether the server refused the command, as it would have refused any other, for the time being.
+func notReady(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) &&
+		slices.ContainsFunc(passing, func(prefix string) bool { return strings.HasPrefix(reply.Error(), prefix) })
+}
+
+// passing are the errors of a server that starts, runs another's slow script, fails over, moves its slots or has too
+// many clients.
+var passing = []string{"LOADING ", "BUSY ", "READONLY ", "MASTERDOWN ", "NOREPLICAS ", "CLUSTERDOWN ", "TRYAGAIN ",
+	"ERR max number of clients reached"}
+
+// silent says whether a time-out ended the command: the client's own may be shorter than ours.
+func silent(err error) bool {
+	var timed net.Error
+	return errors.As(err, &timed) && timed.Timeout() || errors.Is(err, redis.ErrPoolTimeout)
+}
 
 // here sends a copy now, at began, by send, whose command keeps silent for patience at most, and reports whether that was the end of
 // it. What comes before the command, a free connection of the pool or a new one, takes twice as long at most.
@@ -123,8 +144,14 @@ func (a *asking[T]) close(got answer[T]) bool {
 		return true
 	}
 	a.failed++
+	if concluded(got.err) {
+		a.refused++
+	}
 	return false
 }
+
+// repeated says whether another copy than the answered one may have worked.
+func (a *asking[T]) repeated() bool { return a.sent-a.refused > 1 }
 
 // backoff grows with every failure: a broken connection deserves a new one at once, a dead server some time.
 func (a *asking[T]) backoff() time.Duration {

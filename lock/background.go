@@ -76,6 +76,9 @@ func (b *background) add(o *ownership) bool {
 	if b.open.Err() != nil {
 		return false
 	}
+	if o.over() {
+		return true // it is too late to forget it
+	}
 	b.live[o] = struct{}{}
 	if until := o.guardedUntil(); !until.IsZero() {
 		b.deadlines.watch(b, until)

@@ -24,8 +24,8 @@ type Client struct {
 func New(rdb redis.UniversalClient, o Options) *Client {
 	o = o.withDefaults()
 	bg := newBackground()
-	c := &Client{rdb: rdb, o: o, bg: bg, signals: newSignals(bg, rdb)}
-	c.node = newNode(limited(rdb, o), o, bg)
+	bounded := limited(rdb, o)
+	c := &Client{rdb: rdb, o: o, bg: bg, signals: newSignals(bg, bounded), node: newNode(bounded, o, bg)}
 	c.renewer = newRenewer(o, bg, c.node)
 	return c
 }

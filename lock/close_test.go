@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 	"time"
 
@@ -79,4 +80,40 @@ func TestCloseWaitsForCalls(t *testing.T) {
 	require.NoError(t, <-closed)
 	require.ErrorIs(t, <-got, lock.ErrClosed)
 	require.Empty(t, direct.Keys(context.Background(), "lock:{k}").Val(), "after Close")
+}
+
+// TestCloseWaitsForARelease: a Release that has begun is over when Close returns.
+func TestCloseWaitsForARelease(t *testing.T) {
+	holds := &lock.Holds{}
+	c, _, rdb, direct := watchdogBehind(t, lock.Options{Holds: holds})
+	held, err := c.Watchdog().Acquire(context.Background(), "k")
+	require.NoError(t, err)
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	holds.On(lock.HoldRelease, 0, 1, func() { close(reached); <-goOn })
+	released, closed := make(chan error, 1), make(chan error, 1)
+	go func() { released <- held.Release(context.Background()) }()
+	<-reached
+	go func() { closed <- errors.Join(c.Close(context.Background()), rdb.Close()) }()
+	select {
+	case <-closed:
+		t.Error("Close does not wait")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(goOn)
+	require.NoError(t, <-released)
+	require.Zero(t, direct.Exists(context.Background(), "lock:{k}").Val())
+}
+
+// TestCloseBesideASilentServer: waiters' connection to a server that says nothing, not even hello, ends by itself,
+// although the client has no time-outs.
+func TestCloseBesideASilentServer(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, nobody reads
+	require.NoError(t, err)
+	defer ln.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: ln.Addr().String(), ReadTimeout: -1, WriteTimeout: -1})
+	defer rdb.Close()
+	c := lock.New(rdb, lock.Options{TTL: 200 * time.Millisecond, Wait: 3 * time.Second})
+	_, err = c.Watchdog().Acquire(context.Background(), "k")
+	require.Error(t, err)
+	soon(t, "Close", func() { require.NoError(t, c.Close(context.Background())) })
 }

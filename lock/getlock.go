@@ -37,37 +37,38 @@ type session struct {
 const slice = time.Second
 
 // acquire waits in the server, not here. SELECT GET_LOCK(name, seconds) answers 1, 0 after the wait, or NULL.
-func (s *session) acquire(ctx context.Context, key string, _ *ownership) (g grant, err error) {
+func (s *session) acquire(ctx context.Context, key string, _ *ownership) (grant, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.bg.open, cancel)()
 	conn, err := s.db.Conn(ctx)
 	if err != nil && ctx.Err() != nil {
-		return g, nil // every connection has a holder or a waiter: as busy as the lock
+		return grant{}, nil // every connection has a holder or a waiter: as busy as the lock
 	}
 	if err != nil {
-		return g, err
+		return grant{}, err
 	}
-	defer func() {
-		if err != nil { // whatever the session may have got, it must not go back to the pool with it
-			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-		}
-		if !g.held {
-			_ = conn.Close()
-		}
-	}()
 	for {
-		wait := s.seconds(ctx)
+		wait, asked := s.seconds(ctx), time.Now()
 		var got sql.NullInt64
-		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, ?)", sessionName(key), wait).Scan(&got); err != nil {
-			return g, err
-		}
-		g.held, g.res = got.Int64 == 1, conn
-		if g.held || wait == 0 {
-			return g, nil
+		err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, ?)", sessionName(key), wait).Scan(&got)
+		switch late := time.Since(asked) - time.Duration(wait)*time.Second; {
+		case err != nil && ctx.Err() != nil && late < defaultDeaf:
+			drop(conn)
+			return grant{}, nil // the holder was there all the time: busy, not silent
+		case err != nil:
+			drop(conn)
+			return grant{}, err
+		case got.Int64 == 1:
+			return grant{held: true, res: conn}, nil
+		case wait == 0:
+			return grant{}, conn.Close()
 		}
 	}
 }
+
+// drop ends the session: whatever lock it may have, it must not go back to the pool with it.
+func drop(conn *sql.Conn) { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }
 
 // seconds is how long the server may wait now. MySQL takes whole seconds only.
 func (s *session) seconds(ctx context.Context) int {
@@ -85,6 +86,7 @@ func (s *session) release(ctx context.Context, r *removal) error {
 	r.sending()
 	err := conn.QueryRowContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK(?)", sessionName(r.key)).Scan(&freed)
 	if err != nil {
+		drop(conn)
 		return fmt.Errorf("%w: the session: %w", ErrLost, err)
 	}
 	return r.reply(freed.Int64, nil)

@@ -65,7 +65,7 @@ func TestGetLock(t *testing.T) {
 	dsn := u.User.Username() + "@tcp(" + u.Host + ")" + u.Path
 	for name, test := range map[string]func(*testing.T, getLocks){
 		"excludes": getLockExcludes, "waits": getLockWaits, "is freed with its session": getLockDies,
-		"closes without a connection": getLockCloses,
+		"closes without a connection": getLockCloses, "is busy for who gives up": getLockGivenUp,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, getLocks{t, dsn}) })
 	}
@@ -128,6 +128,19 @@ func getLockCloses(t *testing.T, g getLocks) {
 	require.NoError(t, held.Release(ctx))
 	require.ErrorIs(t, <-got, lock.ErrClosed)
 	require.NoError(t, closed)
+}
+
+// getLockGivenUp: who cancels after a long wait in the server was kept out by the holder, not by silence.
+func getLockGivenUp(t *testing.T, g getLocks) {
+	l, _ := g.open(lock.Options{Wait: -1})
+	held, err := l.Acquire(context.Background(), "given up")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(1500*time.Millisecond, cancel)
+	_, err = l.Acquire(ctx, "given up")
+	require.ErrorIs(t, err, lock.ErrBusy)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, held.Release(context.Background()))
 }
 
 // getLockDies: the holder's session is killed, and with it goes the lock.

@@ -75,7 +75,7 @@ type ownership struct {
 	first    [1]*Lease // room for the most common number of them
 	lease    Lease     // the share that the acquire made
 	deadline time.Time // zero: nothing expires
-	clipped  bool      // the deadline is MaxHold's
+	clipped  bool      // MaxHold comes before another renewal
 	ended    error     // the cause, nil while live
 }
 
@@ -88,11 +88,13 @@ func (o *ownership) confirm(sent time.Time, ttl time.Duration, clipped bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	until := sent.Add(ttl - drift(ttl))
-	passed := o.l.guarded && !o.deadline.IsZero() && !time.Now().Before(o.deadline)
-	if o.ended != nil || passed || !until.After(o.deadline) {
+	if o.ended != nil || o.l.guarded && o.passed() {
 		return
 	}
-	o.deadline, o.clipped = until, clipped
+	o.clipped = o.clipped || clipped
+	if until.After(o.deadline) {
+		o.deadline = until
+	}
 }
 
 // guardedUntil is when the ownership ends if nothing is confirmed; zero: it does not end by itself, or has ended.
@@ -119,6 +121,9 @@ func (o *ownership) endIfOverdue() time.Time {
 	o.endLocked(o.lapse()) // without letting go in between, or a renewal's answer could still move the deadline
 	return time.Time{}
 }
+
+// passed says whether the deadline has; the caller holds o.mu.
+func (o *ownership) passed() bool { return !o.deadline.IsZero() && !time.Now().Before(o.deadline) }
 
 // lapse is the error of a deadline that has passed.
 func (o *ownership) lapse() error {
@@ -166,7 +171,8 @@ func (o *ownership) join(s *Lease) bool {
 	return true
 }
 
-// leave takes s out and reports whether it was the last, and the cause with which the ownership had ended.
+// leave takes s out and reports whether it was the last, and the cause with which the ownership had ended. Of a deadline
+// that has just passed only who asks nobody is told: the last share's release learns from Redis whether it mattered.
 func (o *ownership) leave(s *Lease) (last bool, ended error) {
 	o.mu.Lock()
 	for i := range o.shares {
@@ -176,8 +182,12 @@ func (o *ownership) leave(s *Lease) (last bool, ended error) {
 		}
 	}
 	last, ended = len(o.shares) == 0, o.ended
-	if last && ended == nil {
+	switch {
+	case ended != nil:
+	case last:
 		o.ended = ErrReleased
+	case o.l.reentry == reentryLocal && o.passed():
+		ended = o.lapse()
 	}
 	o.mu.Unlock()
 	s.given.Store(true)
@@ -193,10 +203,16 @@ func (o *ownership) check() error {
 		return fmt.Errorf("%w: %w", ErrLost, ErrClosed)
 	case o.ended != nil:
 		return o.ended
-	case !o.deadline.IsZero() && !time.Now().Before(o.deadline):
+	case o.passed():
 		return o.lapse()
 	}
 	return nil
+}
+
+func (o *ownership) over() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.ended != nil
 }
 
 // certain says whether the lock is certain to be ours at now: the lease may have been ended by Close alone.

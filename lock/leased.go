@@ -67,7 +67,8 @@ func (d *leased) acquire(ctx context.Context, key string, _ *ownership) (grant, 
 func (d *leased) patience() time.Duration { return min(maxPatience, d.o.TTL/4) }
 
 // release compares and deletes, again and again until there is an answer or the lease has run out. "Not ours" is a
-// loss at the first copy; later it means that an earlier copy did it, if the lease was valid when Release was called.
+// loss at the first copy that a server took; later it means that an earlier one did it, if the lease was valid when
+// Release was called.
 func (d *leased) release(ctx context.Context, r *removal) error {
 	own := r.own
 	c := own.claim()
@@ -82,7 +83,7 @@ func (d *leased) release(ctx context.Context, r *removal) error {
 		defer cancel()
 		got = ask.run(bounded, context.WithoutCancel(ctx), func(ctx context.Context) (verdict, error) { return d.store.unlock(ctx, c) })
 	}
-	doubt := got.val == doubtful || got.val == gone && ask.sent > 1
+	doubt := got.val == doubtful || got.val == gone && ask.repeated()
 	r.removed = got.val == kept || doubt && r.valid
 	if got.err != nil {
 		d.store.forget(c.owed())

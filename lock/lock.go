@@ -53,9 +53,9 @@ import (
 type Locker interface {
 	// Acquire waits at most Options.Wait (0: one attempt; negative: until ctx ends) or until ctx ends.
 	// ctx bounds the wait and never the lease. Errors: ErrBusy when the wait was spent, or the answers came too late
-	// for it; ErrInvalid for an empty key or a TTL that is too short; otherwise the cause from Redis or the
-	// database, which is also told instead of ErrBusy when the last attempts reached nobody. When ctx ended,
-	// ctx.Err() is joined. It never fails open.
+	// for it; ErrInvalid for an empty key or options that make no sense; ErrClosed when the client is closed, also
+	// meanwhile; otherwise the cause from Redis or the database, which is also told instead of ErrBusy when the last
+	// attempts reached nobody, or a server that was not ready. When ctx ended, ctx.Err() is joined. It never fails open.
 	Acquire(ctx context.Context, key string) (*Lease, error)
 }
 
@@ -65,7 +65,8 @@ var (
 	ErrBusy = errors.New("lock: busy")
 	// ErrLost: the lease is not (or no longer) ours; whatever it protected may have been touched by others.
 	ErrLost = errors.New("lock: lost")
-	// ErrInvalid: the key is empty or the TTL is below MinTTL; refused before any command is sent.
+	// ErrInvalid: the key is empty, the TTL is below MinTTL, or another option makes no sense; refused before any
+	// command is sent.
 	ErrInvalid = errors.New("lock: invalid argument")
 )
 
@@ -73,7 +74,7 @@ var (
 var (
 	// ErrReleased: the lease was given back by its owner.
 	ErrReleased = errors.New("lock: released")
-	// ErrClosed: the Client was closed under the lease.
+	// ErrClosed: the Client was closed under the lease, or the wait for one.
 	ErrClosed = errors.New("lock: client closed")
 	// ErrExpired: the local deadline passed before a renewal was confirmed. It is an ErrLost.
 	ErrExpired = fmt.Errorf("%w: expired unconfirmed", ErrLost)

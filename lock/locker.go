@@ -136,7 +136,7 @@ func (l *locker) wait(ctx context.Context, key string, nearest *Lease, began tim
 				turn.got(g.sent.Add(g.ttl))
 				return l.grantTo(ctx, key, name, g, nearest)
 			}
-			if quiet.note(began, err); err != nil && bounded.Err() == nil && !l.passing(err) {
+			if quiet.note(began, err); err != nil && bounded.Err() == nil && !l.passes(err) {
 				return nil, l.failed(key, err)
 			}
 		}
@@ -152,10 +152,12 @@ func (l *locker) wait(ctx context.Context, key string, nearest *Lease, began tim
 	}
 }
 
-// passing says whether an attempt's error is no reason to stop before the wait is spent: nodes of a quorum that were
-// slow or away once may answer the next time, and a process that was stopped finds answers too old to use.
-func (l *locker) passing(err error) bool {
-	return errors.Is(err, errSlow) || l.o.Wait != 0 && (errors.Is(err, ErrNoQuorum) || errors.Is(err, errNoAnswer))
+// passes says whether an attempt's error is no reason to stop before the wait is spent: nodes of a quorum that were slow
+// or away once may answer the next time, a server that is silent or not ready recovers, and a process that was stopped
+// finds answers too old to use. Where nobody listens, or the connection breaks again and again, the caller is told now.
+func (l *locker) passes(err error) bool {
+	return errors.Is(err, errSlow) ||
+		l.o.Wait != 0 && (errors.Is(err, ErrNoQuorum) || errors.Is(err, errNoAnswer) || notReady(err))
 }
 
 // silence is the run of attempts without an answer at the end of a wait.
@@ -174,16 +176,19 @@ func (s *silence) note(began time.Time, err error) {
 		s.since, s.whole = time.Time{}, false
 	case s.since.IsZero():
 		s.since, s.whole = began, !s.any
-	case errors.Is(s.last, ErrNoQuorum):
+	case tells(s.last):
 		return // the end of the wait that cuts the next attempt short says less
 	}
 	s.last, s.any = err, true
 }
 
-// unreachable says whether nobody is there. One attempt that reached no quorum proves it when nothing else is known.
+// unreachable says whether nobody is there who would know. One attempt that tells it proves it when nothing else is known.
 func (s *silence) unreachable(deaf time.Duration) bool {
-	return !s.since.IsZero() && (time.Since(s.since) >= max(deaf, defaultDeaf) || s.whole && errors.Is(s.last, ErrNoQuorum))
+	return !s.since.IsZero() && (time.Since(s.since) >= max(deaf, defaultDeaf) || s.whole && tells(s.last))
 }
+
+// tells says whether an attempt's error is more than silence, which a busy machine also makes.
+func tells(err error) bool { return errors.Is(err, ErrNoQuorum) || notReady(err) }
 
 // grantTo makes the lease of a fresh ownership.
 func (l *locker) grantTo(ctx context.Context, key, name string, g grant, nearest *Lease) (*Lease, error) {

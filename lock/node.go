@@ -108,8 +108,11 @@ func (n *node) acquire(ctx context.Context, c claim) (reply, error) {
 		return reply{}, errWithdrawn
 	}
 	r, err := n.ask(ctx, c)
+	if silent(err) {
+		err = fmt.Errorf("%w: %w", errNoAnswer, err)
+	}
 	uncounted := err != nil && (errors.Is(err, errYoung) || errors.Is(err, ErrReplicas)) // it was executed all the same
-	if t.end(r.held || uncounted, answered(err) || uncounted) {
+	if t.end(r.held || uncounted, concluded(err) || uncounted) {
 		n.tidy(c)
 	}
 	return r, err

@@ -14,7 +14,9 @@ type Options struct {
 	Prefix string
 	// TTL is how long a lease lives without a renewal. Default 30 s, at least MinTTL.
 	TTL time.Duration
-	// Wait bounds how long Acquire waits. 0 (default): one attempt; negative: until ctx ends.
+	// Wait bounds how long Acquire waits. 0 (default): one attempt; negative: until ctx ends. The wait goes on while the
+	// server is silent, or there but not ready (it starts, fails over, or runs a slow script), and while a quorum is
+	// away. It ends at once with the error where one server's address refuses connections.
 	Wait time.Duration
 	// MaxHold ends a renewed lease with ErrMaxHold after this long. Default 0: no limit; else at least MinTTL.
 	MaxHold time.Duration

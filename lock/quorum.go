@@ -111,7 +111,11 @@ func (q *quorum) unlock(_ context.Context, c claim) (verdict, error) {
 	case t.lost():
 		return gone, nil
 	}
-	return unknown, t.failure(errNoAnswer)
+	why := errNoAnswer
+	if t.missing() == 0 && !slices.ContainsFunc(t.errs, func(err error) bool { return !answered(err) }) {
+		why = ErrNoQuorum // nobody is left who could answer otherwise
+	}
+	return unknown, t.failure(why)
 }
 
 // renew asks every node for the whole batch and counts for each lease. It returns when a majority has decided on all of

@@ -40,6 +40,20 @@ func (o *ownership) release(ctx context.Context, s *Lease) error {
 	l := o.l
 	now := time.Now()
 	r := &removal{own: o, key: o.name, called: now, valid: o.certain(now)}
+	last, err := o.giveBack(ctx, s, r)
+	if last && l.o.Observer.Released != nil {
+		e := o.event(time.Now(), err)
+		e.Held, e.CalledAt, e.RemoveAt, e.Removed = r.called.Sub(o.at), r.called, r.at, r.removed
+		l.tell(l.o.Observer.Released, e)
+	}
+	return err
+}
+
+// giveBack is release without the observer. The client knows of the call, which is done then.
+func (o *ownership) giveBack(ctx context.Context, s *Lease, r *removal) (last bool, err error) {
+	l := o.l
+	l.bg.hold()
+	defer l.bg.done()
 	if l.o.Holds != nil && o.sends() {
 		l.o.Holds.Reach(HoldRelease)
 	}
@@ -47,21 +61,13 @@ func (o *ownership) release(ctx context.Context, s *Lease) error {
 	if last {
 		l.forget(o)
 	}
-	var err error
 	switch {
 	case ended != nil && ended != ErrClosed:
 		err = lostBy(ended)
 	case last || l.reentry == reentryInRedis:
-		l.bg.hold()
 		err = l.alg.release(ctx, r)
-		l.bg.done()
 	}
-	if last && l.o.Observer.Released != nil {
-		e := o.event(time.Now(), err)
-		e.Held, e.CalledAt, e.RemoveAt, e.Removed = r.called.Sub(o.at), r.called, r.at, r.removed
-		l.tell(l.o.Observer.Released, e)
-	}
-	return err
+	return last, err
 }
 
 // sends says whether the next release sends a command: where the count is local, only the last does.

@@ -18,7 +18,7 @@ const (
 )
 
 // subscription is the connection to one server that its messages come through. What it shares with the waiters is
-// guarded by signalc.s.mu.
+// guarded by signals.mu.
 type subscription struct {
 	s       *signals
 	rdb     redis.UniversalClient

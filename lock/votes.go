@@ -68,7 +68,7 @@ func insist[T any](ctx context.Context, q *quorum, send func(ctx context.Context
 		if val, err = send(ctx); answered(err) || ctx.Err() != nil {
 			return val, doubt, err
 		}
-		doubt = true
+		doubt = doubt || !concluded(err)
 		if pause(ctx, q.bg.ctx.Done(), again) != nil {
 			return val, doubt, err
 		}
