@@ -21,6 +21,7 @@ type closedLoop struct {
 
 // Pace implements vegeta.Pacer.
 func (c closedLoop) Pace(time.Duration, uint64) (time.Duration, bool) {
+	c.clicks.handOver()
 	stop := c.clicks.waiting() == 0 || c.ctx.Err() != nil
 	if !stop {
 		c.clicks.reserve()

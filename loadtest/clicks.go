@@ -48,8 +48,20 @@ type targeter struct {
 	again   func() []click // more clicks when all were handed out; nil: there are no more
 
 	mu       sync.Mutex
+	taken    sync.Cond // a click was handed out
 	left     []click
 	reserved int // of left, from the front
+}
+
+// handOver waits until all reserved clicks are handed out. vegeta numbers a request before it asks for its click: workers
+// that overtake each other in between would number the requests in another order than the seed's.
+func (t *targeter) handOver() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.taken.L = &t.mu
+	for t.reserved > 0 {
+		t.taken.Wait()
+	}
 }
 
 // waiting is how many clicks are neither reserved nor handed out.
@@ -86,6 +98,7 @@ func (t *targeter) next(tgt *vegeta.Target) error {
 	t.left = t.left[1:]
 	t.reserved--
 	t.mu.Unlock()
+	t.taken.Signal()
 	*tgt = vegeta.Target{
 		Method: http.MethodPost,
 		URL:    orderURL(t.urls[t.route(c.process)], t.voucher) + "?click=" + c.id() + stageQuery(t.stage),

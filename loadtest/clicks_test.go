@@ -1,7 +1,11 @@
 package loadtest
 
 import (
+	"net/http"
+	"runtime"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	vegeta "github.com/tsenart/vegeta/v12/lib"
@@ -37,6 +41,51 @@ func TestSeedDecidesTheOrder(t *testing.T) {
 	other.Seed = 8
 	require.Equal(t, clickPlan(p), clickPlan(p))
 	require.NotEqual(t, clickPlan(p), clickPlan(other))
+}
+
+// vegeta numbers a request before it asks for its click. However its workers overtake each other in between, results in
+// the order of their numbers are the clicks in the seed's order.
+func TestRequestsAreNumberedInTheSeedsOrder(t *testing.T) {
+	p := Plan{Processes: 2, Seed: 7, Load: Load{Users: 500, Clicks: 2}}
+	open := openLoop{ctx: t.Context(), pacer: vegeta.ConstantPacer{Freq: 1e6, Per: time.Second}, workers: 1000}
+	for name, pacer := range map[string]func(*targeter) vegeta.Pacer{
+		"closed": func(s *targeter) vegeta.Pacer { return closedLoop{t.Context(), s} },
+		"open":   func(s *targeter) vegeta.Pacer { open.clicks, open.dropped = s, func() {}; return &open },
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := &targeter{voucher: "5", urls: []string{"http://a", "http://b"}, dead: func(int) bool { return false }, left: clickPlan(p)}
+			answers := &http.Client{Transport: answering{}}
+			got := map[uint64]string{}
+			late := func(tgt *vegeta.Target) error {
+				runtime.Gosched()
+				return source.next(tgt)
+			}
+			attacker := vegeta.NewAttacker(vegeta.Client(answers), vegeta.Workers(32), vegeta.MaxWorkers(32))
+			for r := range attacker.Attack(late, pacer(source), 0, "") {
+				got[r.Seq] = r.URL
+			}
+			var sent []string
+			for seq := range len(got) {
+				sent = append(sent, got[uint64(seq)])
+			}
+			var planned []string
+			for _, c := range clickPlan(p) {
+				u := orderURL(source.urls[c.process], "5") + "?click=" + c.id()
+				if slices.Contains(sent, u) { // an open load drops what a busy machine sends too late
+					planned = append(planned, u)
+				}
+			}
+			require.NotEmpty(t, sent)
+			require.Equal(t, planned, sent)
+		})
+	}
+}
+
+// answering answers every request at once.
+type answering struct{}
+
+func (answering) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusCreated, Body: http.NoBody}, nil
 }
 
 func TestTargeterPassesTheDeadOver(t *testing.T) {

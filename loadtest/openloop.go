@@ -29,6 +29,7 @@ type openLoop struct {
 // Pace waits for the next click's turn and for nothing else: until a worker is free at a turn it goes on dropping.
 func (o *openLoop) Pace(elapsed time.Duration, _ uint64) (time.Duration, bool) {
 	began := time.Now().Add(-elapsed)
+	o.clicks.handOver()
 	for o.ctx.Err() == nil && o.clicks.waiting() > 0 {
 		now := time.Since(began)
 		wait, _ := o.pacer.Pace(now, o.turn)
