@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"seckill/repository"
 )
 
 // Exit codes.
@@ -83,13 +85,17 @@ func newRoot(std stdio) *cobra.Command {
 	return root
 }
 
-// command makes a cobra command of a function. What the function returns without an exit code could not be run.
+// command makes a cobra command of a function. What the function returns without an exit code could not be run, but for
+// an address that is none, which every command with --db may meet.
 func command(use, short string, args cobra.PositionalArgs, f func(*cobra.Command, []string) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
 		err := f(cmd, args)
 		var coded exitError
 		if err == nil || errors.As(err, &coded) {
 			return err
+		}
+		if errors.Is(err, repository.ErrDSN) {
+			return usage("%w", err)
 		}
 		return cannot(err)
 	}}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,8 +51,9 @@ func (u *usersFlags) bind(f *pflag.FlagSet) {
 }
 
 func (u *usersFlags) write(cmd *cobra.Command, std stdio) error {
-	for _, t := range list(u.targets) {
-		u.kit.Targets = append(u.kit.Targets, strings.TrimRight(t, "/"))
+	var err error
+	if u.kit.Targets, err = loadtest.ParseTargets(u.targets); err != nil {
+		return usage("--target: %w", err)
 	}
 	if (u.kit.Voucher == "") == (u.stock == 0) {
 		return usage("either --voucher ID or --stock N is needed")

@@ -69,6 +69,11 @@ func TestBadUsage(t *testing.T) {
 		"token --user 1 --scope cook --token-secret " + longSecret:          `scope "cook" is none of`,
 		"token --token-secret " + longSecret:                                "needs a positive user id",
 		"migrate":                                                           "--db mysql://",
+		"migrate --db nonsense":                                             "not a database address",
+		"serve --lab --db nonsense":                                         "not a database address",
+		"compare --db nonsense":                                             "not a database address",
+		"users --count 9 --stock 5 --target nonsense":                       "is not the base URL of a server",
+		"users --count 9 --stock 5 --target http://a,http://a":              "named twice",
 		"stages --track nonsense":                                           `track "nonsense" is none of`,
 		"health --addr nonsense":                                            "not host:port",
 	} {

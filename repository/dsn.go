@@ -32,25 +32,25 @@ func (t target) dialect() migrations.Dialect {
 	return migrations.MySQL
 }
 
-// errBadDSN carries no part of the DSN: it may hold a password.
-var errBadDSN = errors.New("not a database address; want sqlite:///abs/path.db, mysql://user:password@host:port/db " +
+// ErrDSN is wrapped when a database address can't be read. It carries no part of the address, which may hold a password.
+var ErrDSN = errors.New("not a database address; want sqlite:///abs/path.db, mysql://user:password@host:port/db " +
 	"or user:password@tcp(host:port)/db")
 
 func parseDSN(dsn string) (target, error) {
 	switch scheme, rest, found := strings.Cut(dsn, "://"); {
 	case found && scheme == "sqlite":
 		if !strings.HasPrefix(rest, "/") || len(rest) < 2 {
-			return target{}, fmt.Errorf("%w: a SQLite path must be absolute", errBadDSN)
+			return target{}, fmt.Errorf("%w: a SQLite path must be absolute", ErrDSN)
 		}
 		return target{file: rest}, nil
 	case found && (scheme == "mysql" || scheme == "mariadb"):
 		return parseMySQLURL(dsn)
 	case found && !strings.ContainsAny(scheme, "@/("):
-		return target{}, fmt.Errorf("%w: unknown scheme %q", errBadDSN, scheme)
+		return target{}, fmt.Errorf("%w: unknown scheme %q", ErrDSN, scheme)
 	}
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil || cfg.DBName == "" || !strings.ContainsAny(dsn, "@(") {
-		return target{}, errBadDSN
+		return target{}, ErrDSN
 	}
 	return mysqlTarget(cfg), nil
 }
@@ -59,12 +59,12 @@ func parseDSN(dsn string) (target, error) {
 func parseMySQLURL(dsn string) (target, error) {
 	u, err := url.Parse(dsn)
 	if err != nil || u.Host == "" || strings.Trim(u.Path, "/") == "" {
-		return target{}, errBadDSN // url's own error would show the password
+		return target{}, ErrDSN // url's own error would show the password
 	}
 	// The query is parsed by the driver, which knows its parameters; the rest is set as is.
 	cfg, err := mysql.ParseDSN("/?" + u.RawQuery)
 	if err != nil {
-		return target{}, fmt.Errorf("%w: bad parameter", errBadDSN)
+		return target{}, fmt.Errorf("%w: bad parameter", ErrDSN)
 	}
 	cfg.User = u.User.Username()
 	cfg.Passwd, _ = u.User.Password()

@@ -41,7 +41,7 @@ func TestParseDSNRefuses(t *testing.T) {
 		"mysql://u:s3cret@h/db?parseTime=maybe", "u:s3cret@tcp(h)/", "u:s3cret@h/db",
 	} {
 		_, err := parseDSN(dsn)
-		require.ErrorIs(t, err, errBadDSN, dsn)
+		require.ErrorIs(t, err, ErrDSN, dsn)
 		require.NotContains(t, err.Error(), "s3cret", dsn)
 	}
 }

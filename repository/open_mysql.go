@@ -47,7 +47,7 @@ func (s *Store) openMySQL(ctx context.Context, t target) error {
 func openMySQLPool(t target, size int, lockWait time.Duration) (*sql.DB, error) {
 	c, err := mysql.NewConnector(t.mysql)
 	if err != nil {
-		return nil, errBadDSN
+		return nil, ErrDSN
 	}
 	seconds := max(1, int(lockWait/time.Second))
 	db := sql.OpenDB(session{c, []string{
