@@ -195,4 +195,13 @@ func TestVegetaScript(t *testing.T) {
 	out, err := exec.Command("sh", "-n", "vegeta/attack.sh").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.True(t, strings.HasPrefix(string(script), "#!/bin/sh\n"))
+	for _, args := range [][]string{{"fast"}, {"-5"}, {""}, {"500", "many"}} {
+		cmd := exec.Command("vegeta/attack.sh", append([]string{t.TempDir()}, args...)...)
+		cmd.Env = append(os.Environ(), "SECKILL=false", "VEGETA=false")
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		require.Equal(t, 2, cmd.ProcessState.ExitCode(), "%q: %s", args, out)
+		require.Contains(t, string(out), "must be a whole number")
+		require.Equal(t, 1, strings.Count(string(out), "\n"), "%s", out)
+	}
 }

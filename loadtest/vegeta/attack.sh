@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sends a kit with vegeta and judges what the service did. Exit status 1: not as a sale must be, or no valid test.
+# Sends a kit with vegeta and judges what the service did. Exit status 0: sold as a sale must be; any other: not, or no valid test.
 #
 #   usage: loadtest/vegeta/attack.sh KIT [RATE [REQUESTS]]
 #
@@ -14,13 +14,18 @@ set -eu
 [ $# -ge 1 ] && [ $# -le 3 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 kit=$(CDPATH='' cd -- "$1" && pwd)
-rate=${2:-500}
+rate=${2-500}
+requests=${3-0}
+
+whole() { case $2 in '' | *[!0-9]*) echo "attack.sh: $1 is \"$2\": it must be a whole number" >&2; exit 2 ;; esac; }
+whole RATE "$rate"
+whole REQUESTS "$requests"
 
 seckill() { if [ -n "${SECKILL:-}" ]; then "$SECKILL" "$@"; else go -C "$root" run . "$@"; fi; }
 vegeta() { if [ -n "${VEGETA:-}" ]; then "$VEGETA" "$@"; else go -C "$root" tool vegeta "$@"; fi; }
 
 # Refuses the usual mistakes, and prints how many requests there are to send.
-requests=$(seckill kit check "$kit" --requests "${3:-0}")
+requests=$(seckill kit check "$kit" --requests "$requests")
 
 limit=
 [ "$rate" != 0 ] || limit="-max-workers=${WORKERS:-64}"
