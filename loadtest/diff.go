@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -20,6 +21,8 @@ type DiffSide struct {
 	Name string `json:"name"`
 	Env  Env    `json:"env"`
 	Seed uint64 `json:"seed"`
+	// Config is what was asked for: numbers from other settings can't be held against each other.
+	Config Settings `json:"config"`
 }
 
 // DiffRow is one stage in one scenario. A ratio is the median after by the median before; 0 where one of them is missing.
@@ -27,9 +30,10 @@ type DiffRow struct {
 	Stage    string `json:"stage"`
 	Scenario string `json:"scenario"`
 	// Before and After are the outcomes, empty where a report does not have the row.
-	Before  string `json:"before"`
-	After   string `json:"after"`
-	Changed bool   `json:"changed"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// Changed tells that both reports have the row, with different outcomes.
+	Changed bool `json:"changed"`
 	// RPS is better above 1, latencies below 1.
 	RPS         float64 `json:"rps_ratio"`
 	AcceptedP95 float64 `json:"accepted_p95_ratio"`
@@ -41,7 +45,8 @@ type DiffRow struct {
 // Compare compares two reports. The rows are those of the first, then what only the second has.
 func Compare(beforeName string, before Report, afterName string, after Report) Diff {
 	d := Diff{
-		Before: DiffSide{beforeName, before.Env, before.Seed}, After: DiffSide{afterName, after.Env, after.Seed}, Rows: []DiffRow{},
+		Before: DiffSide{beforeName, before.Env, before.Seed, before.Config},
+		After:  DiffSide{afterName, after.Env, after.Seed, after.Config}, Rows: []DiffRow{},
 	}
 	later := map[[2]string]Group{}
 	for _, g := range after.Groups {
@@ -65,12 +70,28 @@ func diffRow(before, after Group) DiffRow {
 	if before.Runs == 0 {
 		r.Stage, r.Scenario = after.Stage, after.Scenario
 	}
-	r.Changed = r.Before != r.After
+	r.Changed = r.paired() && r.Before != r.After
 	r.RPS = ratio(after.RPS, before.RPS)
 	r.AcceptedP95 = ratio(after.AcceptedP95, before.AcceptedP95)
 	r.RejectedP95 = ratio(after.RejectedP95, before.RejectedP95)
 	r.Overlap = r.RPS > 0 && before.RPS.Min <= after.RPS.Max && after.RPS.Min <= before.RPS.Max
 	return r
+}
+
+// paired tells whether both reports have the row.
+func (r DiffRow) paired() bool { return r.Before != "" && r.After != "" }
+
+// outcome says in words what became of the outcome.
+func (r DiffRow) outcome() string {
+	switch {
+	case r.After == "":
+		return "only before"
+	case r.Before == "":
+		return "only after"
+	case r.Changed:
+		return "CHANGED"
+	}
+	return "same"
 }
 
 // kinds are the different outcomes without how often each came: one repeat more is no change.
@@ -99,13 +120,13 @@ func (d Diff) table() table {
 		return fmt.Sprintf("%.2f%s", f, mark)
 	}
 	for _, r := range d.Rows {
-		changed, mark := map[bool]string{true: "CHANGED", false: "same"}[r.Changed], ""
+		mark := ""
 		if r.Overlap {
 			mark = "~"
 		}
 		t = append(t, []string{
 			r.Stage, r.Scenario, times(r.RPS, mark), times(r.AcceptedP95, ""), times(r.RejectedP95, ""),
-			absent(r.Before), absent(r.After), changed,
+			absent(r.Before), absent(r.After), r.outcome(),
 		})
 	}
 	return t
@@ -127,14 +148,46 @@ func (d Diff) legend() string {
 	side("before", d.Before)
 	side("after", d.After)
 	b.WriteString("× is the median after by the median before; ~: the ranges of the repeats overlap, so it may be chance.\n")
-	changed := 0
+	if other := otherSettings(d.Before.Config, d.After.Config); other != "" {
+		fmt.Fprintf(&b, "not the same settings: %s\n", other)
+	}
+	changed, pairs := 0, 0
 	for _, r := range d.Rows {
+		if r.paired() {
+			pairs++
+		}
 		if r.Changed {
 			changed++
 		}
 	}
-	fmt.Fprintf(&b, "%d of %d outcomes changed.\n", changed, len(d.Rows))
+	fmt.Fprintf(&b, "%d of %d outcomes changed", changed, pairs)
+	if alone := len(d.Rows) - pairs; alone > 0 {
+		fmt.Fprintf(&b, "; %d rows are in one report alone", alone)
+	}
+	b.WriteString(".\n")
 	return b.String()
+}
+
+// otherSettings names the settings of the load that differ. Which rows were run, how often, and on which engines is told
+// elsewhere.
+func otherSettings(before, after Settings) string {
+	was, is := before.values(), after.values()
+	var other []string
+	for _, flag := range []string{"--processes", "--stock", "--users", "--clicks", "--workers", "--work", "--ttl", "--wait", "--rate", "--warmup", "--targets"} {
+		if was[flag] != is[flag] {
+			other = append(other, fmt.Sprintf("%s %s, after %s", flag, cmp.Or(was[flag], "unset"), cmp.Or(is[flag], "unset")))
+		}
+	}
+	return strings.Join(other, "; ")
+}
+
+// values are the settings that were asked for, by flag.
+func (s Settings) values() map[string]string {
+	m := map[string]string{}
+	for _, kv := range s.list() {
+		m[kv[0]] = kv[1]
+	}
+	return m
 }
 
 // WriteJSON writes the comparison as one indented JSON document.

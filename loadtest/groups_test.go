@@ -147,8 +147,8 @@ func TestCompareTwoReports(t *testing.T) {
 	d := Compare("a", before, "b", after)
 	require.Equal(t, []DiffRow{
 		{Stage: "s", Scenario: "multi", Before: "oversold; oversold, drift", After: "ok", Changed: true, RPS: 3, AcceptedP95: 1, RejectedP95: 1, Overlap: true},
-		{Stage: "x", Scenario: "multi", Before: "n/a", Changed: true},
-		{Stage: "x", Scenario: "slow", After: "n/a", Changed: true},
+		{Stage: "x", Scenario: "multi", Before: "n/a"},
+		{Stage: "x", Scenario: "slow", After: "n/a"},
 	}, d.Rows)
 	var text, markdown strings.Builder
 	require.NoError(t, d.WriteTable(&text))
@@ -156,11 +156,25 @@ func TestCompareTwoReports(t *testing.T) {
 	for _, s := range []string{text.String(), markdown.String()} {
 		require.Contains(t, s, "3.00~")
 		require.Contains(t, s, "(no such row)")
-		require.Contains(t, s, "3 of 3 outcomes changed.")
+		require.Contains(t, s, "only before")
+		require.Contains(t, s, "only after")
+		require.Contains(t, s, "1 of 1 outcomes changed; 2 rows are in one report alone.")
+		require.NotContains(t, s, "not the same settings")
 	}
 	same := Compare("a", before, "a", before)
 	require.False(t, same.Rows[0].Changed)
 	require.Equal(t, 1.0, same.Rows[0].RPS)
+}
+
+// Numbers that were measured with other settings are compared, but not without saying so.
+func TestCompareTellsOtherSettings(t *testing.T) {
+	before, after := repeatedReport(1), repeatedReport(1)
+	before.Config = Config{Processes: 2, Repeat: 1, Rate: 300}.Settings()
+	after.Config = Config{Processes: 3, Repeat: 5}.Settings()
+	after.Config.Stages = []string{"other"} // rows of one report alone show that, and the ranges how often each was run
+	var text strings.Builder
+	require.NoError(t, Compare("a", before, "b", after).WriteTable(&text))
+	require.Contains(t, text.String(), "not the same settings: --processes 2, after 3; --rate 300, after unset\n")
 }
 
 func TestHistogramCountsEveryLatencyInItsBucket(t *testing.T) {

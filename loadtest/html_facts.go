@@ -59,9 +59,9 @@ func prose(text string) template.HTML {
 func (s Settings) list() [][2]string {
 	all := [][2]string{
 		{"--stages", strings.Join(s.Stages, ", ")}, {"--scenarios", strings.Join(s.Scenarios, ", ")},
-		{"--processes", fmt.Sprint(s.Processes)}, {"--stock", preset(s.Stock)}, {"--users", preset(s.Users)},
+		{"--processes", preset(s.Processes)}, {"--stock", preset(s.Stock)}, {"--users", preset(s.Users)},
 		{"--clicks", preset(s.Clicks)}, {"--workers", preset(s.Workers)}, {"--work", s.Work}, {"--ttl", s.TTL}, {"--wait", s.Wait},
-		{"--repeat", fmt.Sprint(s.Repeat)}, {"--rate", preset(s.Rate)}, {"--warmup", s.Warmup}, {"--targets", strings.Join(s.Targets, ", ")},
+		{"--repeat", preset(s.Repeat)}, {"--rate", preset(s.Rate)}, {"--warmup", s.Warmup}, {"--targets", strings.Join(s.Targets, ", ")},
 		{"", strings.Join(s.Engines, " ")},
 	}
 	return slices.DeleteFunc(all, func(kv [2]string) bool { return kv[1] == "" || kv[1] == "auto" || kv[1] == "0s" })
