@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"image/color"
 	"regexp"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -39,10 +40,22 @@ func newChart() *plot.Plot {
 		a.Tick.LineStyle.Width = 0.5
 		a.LineStyle.Width = 0.5
 	}
+	p.Y.Tick.Marker = plot.TickerFunc(plain)
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = gridColour, gridColour
 	p.Add(grid)
 	return p
+}
+
+// plain are the library's ticks with 750 in place of 750.00.
+func plain(low, high float64) []plot.Tick {
+	ticks := plot.DefaultTicks{}.Ticks(low, high)
+	for i, t := range ticks {
+		if strings.Contains(t.Label, ".") && !strings.Contains(t.Label, "e") {
+			ticks[i].Label = strings.TrimRight(strings.TrimRight(t.Label, "0"), ".")
+		}
+	}
+	return ticks
 }
 
 // line adds a line to the chart; fewer than two points make none.

@@ -153,3 +153,9 @@ func TestEveryTextOfThePageIsUsedAndInBothLanguages(t *testing.T) {
 		require.Regexp(t, `\p{Han}`, string(scenarioWords(s.Name)), s.Name)
 	}
 }
+
+// What an axis counts are whole things.
+func TestChartsCountInWholeNumbers(t *testing.T) {
+	row := Row{InitialStock: 100, Series: []Sample{{StockLeft: 100}, {AtMS: 300, Orders: 799, StockLeft: 86}}}
+	require.Contains(t, string(row.stockChart()), ">750<")
+}
