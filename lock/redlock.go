@@ -15,6 +15,10 @@ import (
 // The article asks the nodes one after the other. Here all are asked at once, so that a frozen one costs nobody
 // anything: the answer is there as soon as a majority has given it, and each node has a time-out of its own. Who waits
 // listens to the messages of all nodes and tries a random moment after one, so that waiters do not split the votes.
+//
+// As a release, too, returns at a majority, another node may be free a moment later. An attempt right behind it that
+// meets a second late node is refused although nobody holds the lock: with Options.Wait it is made again, without one
+// it is an ErrBusy.
 type Quorum struct {
 	*locker
 }
