@@ -42,7 +42,8 @@ func (d *leased) acquire(ctx context.Context, key string, _ *ownership) (grant, 
 	if clipped {
 		ttl = d.o.MaxHold
 	}
-	c := claim{key: key, token: d.token(), ttl: ttl, fenced: d.fenced, sent: make([]trail, d.store.size())}
+	c := claim{key: key, token: d.token(), ttl: ttl, fenced: d.fenced, attempt: d.store.size() > 1,
+		sent: make([]trail, d.store.size())}
 	ask := asking[reply]{bg: d.bg, patience: d.patience(), copies: d.copies, limit: ttl}
 	got, done := answer[reply]{}, false
 	if d.quick != nil && ctx.Done() == nil {

@@ -25,6 +25,7 @@ type claim struct {
 	key, token string // key is the name in Redis
 	ttl        time.Duration
 	fenced     bool
+	attempt    bool    // to lock several servers: the end of a part of it, which took some of them, is no release
 	sent       []trail // of the acquire, for each server of the store
 }
 
@@ -185,8 +186,17 @@ func (n *node) unlockAll(ctx context.Context, batch []claim) []verdict {
 	return verdicts(pipeline(ctx, n.rdb, releaseScript, batch, releaseOf))
 }
 
-func releaseOf(c claim) []any { return releaseScript.with(1, c.key, c.token) }
-func renewOf(c claim) []any   { return renewScript.with(1, c.key, c.token, c.ttl.Milliseconds()) }
+// attempted is the message of a server that an attempt took and gives back; a release's is empty.
+const attempted = "attempted"
+
+func releaseOf(c claim) []any {
+	if c.attempt {
+		return releaseScript.with(1, c.key, c.token, attempted)
+	}
+	return releaseScript.with(1, c.key, c.token)
+}
+
+func renewOf(c claim) []any { return renewScript.with(1, c.key, c.token, c.ttl.Milliseconds()) }
 
 // verdicts reads answers of 1 (it was ours) and 0.
 func verdicts(cmds []once) []verdict {

@@ -14,23 +14,24 @@ import (
 	"seckill/lock/locktest"
 )
 
+// proxied are n servers behind proxies, and clients that go past them.
+func proxied(t *testing.T, n int) (servers []*locktest.Server, proxies []*locktest.Proxy, direct []*redis.Client) {
+	t.Helper()
+	locktest.NeedServer(t)
+	for _, s := range locktest.Spawn(t, n) {
+		rdb := s.Client()
+		t.Cleanup(func() { _ = rdb.Close() })
+		p := locktest.NewProxy(t, s.Addr)
+		direct, proxies = append(direct, rdb), append(proxies, p)
+		servers = append(servers, &locktest.Server{Addr: p.Addr()})
+	}
+	return servers, proxies, direct
+}
+
 // nodesBehindProxies are three servers whose answers a test can delay or lose.
 func nodesBehindProxies(t *testing.T) (servers []*locktest.Server, inject func(locktest.Fault), heal func(), keys func() int64) {
 	t.Helper()
-	locktest.NeedServer(t)
-	var proxies []*locktest.Proxy
-	var direct []*redis.Client
-	for _, s := range locktest.Spawn(t, 3) {
-		direct = append(direct, s.Client())
-		p := locktest.NewProxy(t, s.Addr)
-		proxies = append(proxies, p)
-		servers = append(servers, &locktest.Server{Addr: p.Addr()})
-	}
-	t.Cleanup(func() {
-		for _, rdb := range direct {
-			_ = rdb.Close()
-		}
-	})
+	servers, proxies, direct := proxied(t, 3)
 	inject = func(f locktest.Fault) {
 		for _, p := range proxies {
 			p.Inject(f)

@@ -40,10 +40,7 @@ func (r *renewer) add(own *ownership, g grant) {
 		r.running, r.next = true, at
 		r.bg.run(r.loop)
 	} else if at.Before(r.next) {
-		select {
-		case r.sooner <- struct{}{}:
-		default:
-		}
+		poke(r.sooner)
 	}
 }
 

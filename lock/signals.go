@@ -17,7 +17,9 @@ import (
 //
 // A release of a lock in several servers frees one after the other, and each sends its message. So the first in line
 // lets a moment pass, of random length: the others get free meanwhile, and waiters of different processes do not try at
-// once and split the nodes among them.
+// once and split the nodes among them. An attempt that took too few nodes gives them back with another message, a hint:
+// it may have stood in the way of the next one; or somebody holds a majority, and whoever follows the hint only causes
+// the next. So hints are followed ever more slowly.
 type signals struct {
 	bg   *background
 	subs []*subscription
@@ -42,6 +44,8 @@ type place struct {
 	ahead   chan time.Time // it is the first now, as the winner went, whose key lapses then
 	won     time.Time      // when the key lapses that it has won; zero: none
 	moments int            // that it let pass
+	hint    chan struct{}  // an attempt gave a server back, its own or another's
+	hints   int            // that were followed since the last message
 
 	failures polling // how long to wait after attempts without an answer
 }
@@ -55,6 +59,7 @@ const (
 
 	settleMin  = time.Millisecond     // after a message of a lock in several servers
 	settleStep = 4 * time.Millisecond // more at random for every time that it was in vain
+	hintsMost  = 9                    // of the doublings of settleStep after hints
 )
 
 func newSignals(bg *background, servers ...redis.UniversalClient) *signals {
@@ -85,14 +90,22 @@ func (p *place) next(ctx context.Context, freeIn time.Duration) error {
 	if p.line == nil && p.join() {
 		return nil
 	}
-	timer := time.NewTimer(p.patience(freeIn))
+	patience, began := p.patience(freeIn), time.Now()
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
+	hint := p.hint
 	for {
 		select {
 		case <-p.wake:
+			p.hints = 0
 			return p.settle(ctx)
+		case <-hint:
+			hint = nil
+			p.hints = min(p.hints+1, hintsMost)
+			timer.Reset(min(rand.N(settleStep<<p.hints), patience-time.Since(began)))
 		case lapses := <-p.ahead:
-			timer.Reset(p.patience(max(time.Until(lapses), time.Nanosecond)))
+			patience, began = p.patience(max(time.Until(lapses), time.Nanosecond)), time.Now()
+			timer.Reset(patience)
 		case <-timer.C:
 			return nil
 		case <-p.s.bg.open.Done():
@@ -152,7 +165,7 @@ func (p *place) join() bool {
 	s := p.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.wake, p.ahead = make(chan struct{}, 1), make(chan time.Time, 1)
+	p.wake, p.hint, p.ahead = make(chan struct{}, 1), make(chan struct{}, 1), make(chan time.Time, 1)
 	p.channel = channelOf(p.name)
 	p.line = s.lines[p.channel]
 	if p.line == nil {
@@ -203,9 +216,20 @@ func (s *signals) prune() {
 
 func (l *line) wakeFirst() {
 	if len(l.queue) > 0 {
-		select {
-		case l.queue[0].wake <- struct{}{}:
-		default: // it has not used the last one yet
-		}
+		poke(l.queue[0].wake)
+	}
+}
+
+func (l *line) hintFirst() {
+	if len(l.queue) > 0 {
+		poke(l.queue[0].hint)
+	}
+}
+
+// poke leaves a message, unless one lies there that was not used yet.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }

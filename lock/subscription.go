@@ -48,12 +48,7 @@ func (c *subscription) start(channel string) {
 }
 
 // poke tells the goroutine that lines have changed.
-func (c *subscription) poke() {
-	select {
-	case c.changed <- struct{}{}:
-	default:
-	}
-}
+func (c *subscription) poke() { poke(c.changed) }
 
 // listen keeps one subscription while there are lines; a broken one is replaced by a new one.
 func (c *subscription) listen() {
@@ -159,7 +154,9 @@ func (c *subscription) read(ctx context.Context, sub *redis.PubSub, heard *atomi
 		switch m := msg.(type) {
 		case *redis.Message:
 			c.s.mu.Lock()
-			if l := c.s.lines[m.Channel]; l != nil {
+			if l := c.s.lines[m.Channel]; l != nil && m.Payload == attempted {
+				l.hintFirst()
+			} else if l != nil {
 				l.wakeFirst()
 			}
 			c.s.mu.Unlock()

@@ -53,13 +53,13 @@ func (s *sweeper) add(d debt) {
 		s.bg.run(s.loop)
 		return
 	}
-	s.poke()
+	poke(s.more)
 }
 
 func (s *sweeper) owe(d debt) {
 	id := claimID{d.key, d.token}
 	if old, ok := s.debts[id]; ok {
-		d.wait = min(d.wait, old.wait)
+		d.wait, d.attempt = min(d.wait, old.wait), d.attempt && old.attempt
 		if old.until.After(d.until) {
 			d.until = old.until
 		}
@@ -77,14 +77,7 @@ func (s *sweeper) drop(c claim) {
 	id := claimID{c.key, c.token}
 	if _, ok := s.debts[id]; ok {
 		delete(s.debts, id)
-		s.poke()
-	}
-}
-
-func (s *sweeper) poke() {
-	select {
-	case s.more <- struct{}{}:
-	default:
+		poke(s.more)
 	}
 }
 
