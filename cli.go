@@ -62,7 +62,16 @@ func run(ctx context.Context, args []string, std stdio) int {
 	return coded.code
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// oneLine keeps the lines of an error apart, such as those of joined errors.
+func oneLine(err error) string {
+	var parts []string
+	for line := range strings.Lines(err.Error()) {
+		if words := strings.Fields(line); len(words) > 0 {
+			parts = append(parts, strings.Join(words, " "))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
 
 func newRoot(std stdio) *cobra.Command {
 	root := &cobra.Command{

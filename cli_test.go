@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -92,6 +93,13 @@ func TestCouldNotRun(t *testing.T) {
 	refused(t, seckill(t, "serve", "--addr=127.0.0.1:0", "--lab", "--redis=redis://127.0.0.1:1", "--db", db), exitCannot,
 		"redis does not answer")
 	refused(t, seckill(t, "health", "--addr=127.0.0.1:1"), exitFailed, "not ready")
+}
+
+// Errors that were joined stay apart in the one line.
+func TestJoinedErrorsAreOneLine(t *testing.T) {
+	err := errors.Join(errors.New("one is  0.3\n\tor so"), errors.New("two is 0.4"))
+	require.Equal(t, "one is 0.3; or so; two is 0.4", oneLine(err))
+	require.Equal(t, "alone", oneLine(errors.New("alone\n")))
 }
 
 func TestMissingProgramIsOneLine(t *testing.T) {
