@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -77,7 +78,8 @@ func (u *usersFlags) write(cmd *cobra.Command, std stdio) error {
 		err = u.kit.CreateVoucher(cmd.Context(), u.stock)
 	} else if _, bad := service.ParseID(u.kit.Voucher); bad != nil {
 		return usage("--voucher: %w", bad)
-	} else {
+	}
+	if err == nil {
 		err = u.kit.Look(cmd.Context())
 	}
 	if err == nil {
@@ -121,6 +123,14 @@ func kitError(err error) error {
 	return err
 }
 
+// folderError: a folder that is no kit is a wrong argument, too.
+func folderError(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage("%w", err)
+	}
+	return kitError(err)
+}
+
 // kitCommand holds what the scripts of the load kits need.
 func kitCommand(std stdio) *cobra.Command {
 	kit := &cobra.Command{Use: "kit", Short: "Check a kit before a load test and judge it afterwards", Args: cobra.NoArgs,
@@ -133,7 +143,7 @@ func kitCommand(std stdio) *cobra.Command {
 				err = k.Look(cmd.Context())
 			}
 			if err != nil {
-				return kitError(err)
+				return folderError(err)
 			}
 			_, err = fmt.Fprintln(std.out, n)
 			return err
@@ -151,14 +161,14 @@ func kitCommand(std stdio) *cobra.Command {
 func kitReport(cmd *cobra.Command, std stdio, dir, results string) (err error) {
 	k, err := loadtest.ReadKit(dir)
 	if err != nil {
-		return err
+		return folderError(err)
 	}
 	if results == "" {
 		results = filepath.Join(dir, "vegeta.bin")
 	}
 	f, err := os.Open(results)
 	if err != nil {
-		return err
+		return folderError(err)
 	}
 	defer func() { _ = f.Close() }()
 	report, err := loadtest.KitReport(cmd.Context(), machine(cmd.Context()), k, f)

@@ -85,6 +85,15 @@ func TestUsersRefusesWhatProvesNothing(t *testing.T) {
 		require.Contains(t, refused.err, want)
 		require.NoFileExists(t, filepath.Join(kit, "kit.json"))
 	}
+	other := labServer(t)
+	apart := seckill(t, "users", "--target="+url+","+other, "--out="+kit, "--count=9", "--stock=5")
+	require.Equal(t, exitUsage, apart.code, apart.err)
+	require.Contains(t, apart.err, other+" does not know the voucher")
+	for _, line := range []string{"check", "report"} {
+		none := seckill(t, "kit", line, filepath.Join(t.TempDir(), "none"))
+		require.Equal(t, exitUsage, none.code, none.err)
+		require.Contains(t, none.err, "kit.json: no such file")
+	}
 	lost := seckill(t, "users", "--target=http://127.0.0.1:1", "--out="+kit, "--count=9", "--stock=5")
 	require.Equal(t, exitCannot, lost.code, lost.err)
 }

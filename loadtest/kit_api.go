@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -15,24 +16,38 @@ const (
 	kitDrainLimit  = time.Minute
 )
 
+// errUnknown is an answer 404.
+var errUnknown = errors.New("not found")
+
 // call asks the kit's first server, as the administrator.
 func (k Kit) call(ctx context.Context, method, path string, body []byte, into any) error {
 	if len(k.Targets) == 0 {
 		return fmt.Errorf("%w: no server is named", ErrKit)
 	}
+	return k.callAt(ctx, k.Targets[0], method, path, body, into)
+}
+
+// callAt asks one server. Without into the answer's body is of no interest.
+func (k Kit) callAt(ctx context.Context, base, method, path string, body []byte, into any) error {
 	client := newClient(ctx, 1, kitCallTimeout)
 	defer client.CloseIdleConnections()
 	header := http.Header{}
 	for name, value := range k.Admin {
 		header.Set(name, value)
 	}
-	target := k.Targets[0] + path
+	target := base + path
 	status, answer, err := (&api{client: client}).send(ctx, method, target, body, header)
 	if err != nil {
 		return err
 	}
+	if status == http.StatusNotFound {
+		return fmt.Errorf("%s %s: %w", method, target, errUnknown)
+	}
 	if status/100 != 2 {
 		return fmt.Errorf("%s %s: status %d: %s", method, target, status, bytes.TrimSpace(answer))
+	}
+	if into == nil {
+		return nil
 	}
 	return json.Unmarshal(answer, into)
 }
@@ -63,7 +78,8 @@ func (k Kit) audit(ctx context.Context) (audit, error) {
 }
 
 // Look asks the service for the voucher's initial stock, and refuses a voucher that has been sold already: its first
-// buyers would be refused for their earlier orders, and the count at the end would not be of this test.
+// buyers would be refused for their earlier orders, and the count at the end would not be of this test. Every server has
+// to answer and to know the voucher.
 func (k *Kit) Look(ctx context.Context) error {
 	now, err := k.audit(ctx)
 	if err != nil {
@@ -73,6 +89,15 @@ func (k *Kit) Look(ctx context.Context) error {
 	if now.Orders != 0 || now.InFlight != 0 {
 		return fmt.Errorf("%w: voucher %s already has %d orders; take a new one, or reset it",
 			ErrKit, k.Voucher, now.Orders+now.InFlight)
+	}
+	for _, base := range k.Targets[1:] {
+		err := k.callAt(ctx, base, http.MethodGet, "/api/v1/vouchers/"+k.Voucher, nil, nil)
+		if errors.Is(err, errUnknown) {
+			return fmt.Errorf("%w: %s does not know the voucher; the servers must share a database", ErrKit, base)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

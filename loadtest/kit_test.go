@@ -114,6 +114,21 @@ func TestKitLooksAtTheVoucher(t *testing.T) {
 	require.ErrorIs(t, k.Look(t.Context()), ErrKit)
 }
 
+// A server that sells on a database of its own, or that does not answer, would make errors of all its requests.
+func TestKitLooksAtEveryTarget(t *testing.T) {
+	crew := startShop(t, &shop{strange: true}, 2)
+	k := kitFor(crew.URLs()...)
+	require.NoError(t, k.CreateVoucher(t.Context(), 5))
+	err := k.Look(t.Context())
+	require.ErrorIs(t, err, ErrKit)
+	require.ErrorContains(t, err, crew.URLs()[1]+" does not know the voucher")
+
+	k.Targets[1] = "http://127.0.0.1:1"
+	err = k.Look(t.Context())
+	require.ErrorContains(t, err, "127.0.0.1:1")
+	require.NotErrorIs(t, err, ErrKit)
+}
+
 func startShop(t *testing.T, s *shop, processes int) Crew {
 	t.Helper()
 	crew, err := s.Start(context.Background(), Spec{Processes: processes})
