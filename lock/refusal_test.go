@@ -115,3 +115,21 @@ func TestNobodyThereIsPrompt(t *testing.T) {
 		require.NotErrorIs(t, err, lock.ErrBusy)
 	})
 }
+
+// TestSilenceBehindAWaiter: who comes when somebody waits already is not told that the lock is busy, as nobody has said
+// so.
+func TestSilenceBehindAWaiter(t *testing.T) {
+	c, _, p := refusing(t, lock.Options{Wait: 20 * time.Second})
+	p.Inject(locktest.Fault{Kind: locktest.Drop})
+	p.Seen()
+	first := lockOnce(c)
+	asked := 0
+	until(t, func() bool { asked += len(p.Seen()); return asked > 3 }, "it stands in line")
+	short, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
+	defer cancel()
+	_, err := c.Watchdog().Acquire(short, "k")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NotErrorIs(t, err, lock.ErrBusy)
+	p.Heal()
+	require.NoError(t, <-first)
+}

@@ -32,6 +32,7 @@ type signals struct {
 type line struct {
 	queue []*place
 	empty time.Time // since when
+	mute  bool      // the last attempt had no answer
 }
 
 // place is one Acquire's place in a line.
@@ -79,7 +80,7 @@ func (p *place) crowded() bool {
 		return false
 	}
 	l := p.s.lines[channelOf(p.name)]
-	return l != nil && len(l.queue) > 0
+	return l != nil && len(l.queue) > 0 && !l.mute // or else who comes has to find out that nobody answers
 }
 
 func (p *place) got(lapses time.Time) { p.won = lapses }
@@ -90,6 +91,21 @@ func (p *place) next(ctx context.Context, freeIn time.Duration) error {
 	if p.line == nil && p.join() {
 		return nil
 	}
+	if freeIn != 0 {
+		p.heard(true)
+	}
+	return p.listen(ctx, freeIn)
+}
+
+// heard notes whether an attempt was answered.
+func (p *place) heard(answer bool) {
+	p.s.mu.Lock()
+	p.line.mute = !answer
+	p.s.mu.Unlock()
+}
+
+// listen is next in line.
+func (p *place) listen(ctx context.Context, freeIn time.Duration) error {
 	patience, began := p.patience(freeIn), time.Now()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -122,10 +138,11 @@ func (p *place) again(ctx context.Context) error {
 	if p.line == nil {
 		p.join()
 	}
+	p.heard(false)
 	if !p.isFirst() {
-		return p.next(ctx, 0)
+		return p.listen(ctx, 0)
 	}
-	return p.next(ctx, p.failures.pause())
+	return p.listen(ctx, p.failures.pause())
 }
 
 func (p *place) isFirst() bool {
@@ -194,6 +211,9 @@ func (p *place) leave() {
 			p.line.queue = append(p.line.queue[:i], p.line.queue[i+1:]...)
 			break
 		}
+	}
+	if !p.won.IsZero() {
+		p.line.mute = false
 	}
 	switch {
 	case len(p.line.queue) == 0:
