@@ -20,7 +20,8 @@ type Client struct {
 
 // New makes a Client on rdb, which stays the caller's to close, after the Client. It starts nothing and sends nothing. A
 // cluster's client should have a ReadTimeout: without one, what is sent to a silent server leaves a goroutine until its
-// connection breaks.
+// connection breaks. Hooks of rdb do not see every command: those that need shorter time-outs go through
+// redis.Client.WithTimeout, which leaves the hooks behind. What becomes of leases is told to Options.Observer.
 func New(rdb redis.UniversalClient, o Options) *Client {
 	o = o.withDefaults()
 	bg := newBackground()

@@ -25,6 +25,7 @@ type Quorum struct {
 
 // NewQuorum makes the lock on nodes, which stay the caller's to close. They must be independent servers, not replicas
 // of each other, and an odd number is best: 2n+1 of them survive the loss of n. It starts nothing and sends nothing.
+// Hooks of the nodes do not see its commands, see New.
 func NewQuorum(nodes []redis.UniversalClient, o Options) (*Quorum, error) {
 	if len(nodes) == 0 {
 		return nil, fmt.Errorf("%w: needs Resources.Nodes", ErrInvalid)
