@@ -77,8 +77,9 @@ func silent(err error) bool {
 	return errors.As(err, &timed) && timed.Timeout() || errors.Is(err, redis.ErrPoolTimeout)
 }
 
-// here sends a copy now, at began, by send, whose command keeps silent for patience at most, and reports whether that was the end of
-// it. What comes before the command, a free connection of the pool or a new one, takes twice as long at most.
+// here sends a copy now, at began, by send, whose command keeps silent for patience at most, and reports whether that
+// was the end of it. What comes before the command, a free connection of the pool or a new one, takes twice as long at
+// most.
 func (a *asking[T]) here(values context.Context, began time.Time, send func(ctx context.Context) (T, error)) (answer[T], bool) {
 	a.sent, a.open = 1, 1
 	val, err := send(withValues(a.bg.moment(began, a.patience), values))
