@@ -58,7 +58,8 @@ func TestRenewalsInBatches(t *testing.T) {
 	for range leases {
 		require.NoError(t, <-got)
 	}
-	until(t, func() bool { return renewed.Load() == leases }, "all are renewed")
+	// On a slow machine some leases have their second renewal before others have their first.
+	until(t, func() bool { return renewed.Load() >= leases }, "as many renewals as leases")
 	require.Greater(t, pipelines.commands.Load(), int64(1), "in batches")
 	require.LessOrEqual(t, pipelines.commands.Load(), int64(256))
 	require.NoError(t, c.Close(context.Background()))
