@@ -25,8 +25,8 @@ type Client struct {
 func New(rdb redis.UniversalClient, o Options) *Client {
 	o = o.withDefaults()
 	bg := newBackground()
-	bounded := limited(rdb, o)
-	c := &Client{rdb: rdb, o: o, bg: bg, signals: newSignals(bg, bounded), node: newNode(bounded, o, bg)}
+	timed := limited(rdb, o)
+	c := &Client{rdb: rdb, o: o, bg: bg, signals: newSignals(bg, timed), node: newNode(timed, o, bg)}
 	c.renewer = newRenewer(o, bg, c.node)
 	return c
 }

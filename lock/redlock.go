@@ -34,17 +34,17 @@ func NewQuorum(nodes []redis.UniversalClient, o Options) (*Quorum, error) {
 	o.MinReplicas = 0
 	bg := newBackground()
 	q := &quorum{o: o, bg: bg, majority: len(nodes)/2 + 1}
-	limited := make([]redis.UniversalClient, len(nodes))
+	quick := make([]redis.UniversalClient, len(nodes))
 	for i, rdb := range nodes {
-		limited[i] = bounded(rdb, o.NodeTimeout)
-		n := newNode(limited[i], o, bg)
+		quick[i] = bounded(rdb, o.NodeTimeout)
+		n := newNode(quick[i], o, bg)
 		n.at = i
 		q.nodes = append(q.nodes, n)
 	}
 	alg := newLeased(o, bg, q)
 	alg.copies = 1 // a node that did not answer does not vote
 	l := &locker{kind: "redlock", prefix: braces.Replace(o.Prefix), o: o, alg: alg, bg: bg}
-	l.reentry, l.guarded, l.renewer, l.signals = reentryLocal, true, newRenewer(o, bg, q), newSignals(bg, limited...)
+	l.reentry, l.guarded, l.renewer, l.signals = reentryLocal, true, newRenewer(o, bg, q), newSignals(bg, quick...)
 	l.deaf = 2 * o.NodeTimeout // as long as an attempt may need to find out
 	return &Quorum{l}, nil
 }

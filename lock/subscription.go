@@ -24,7 +24,7 @@ type subscription struct {
 	rdb     redis.UniversalClient
 	state   map[string]lineState // by channel
 	running bool
-	changed chan struct{}
+	changed chan struct{} // has a message when lines have changed
 }
 
 type lineState int
@@ -39,16 +39,13 @@ const (
 // start sees that channel is, or gets, listened to. The caller holds mu.
 func (c *subscription) start(channel string) {
 	if c.state[channel] == wanted {
-		c.poke()
+		poke(c.changed)
 	}
 	if !c.running {
 		c.running = true
 		c.s.bg.run(c.listen)
 	}
 }
-
-// poke tells the goroutine that lines have changed.
-func (c *subscription) poke() { poke(c.changed) }
 
 // listen keeps one subscription while there are lines; a broken one is replaced by a new one.
 func (c *subscription) listen() {
@@ -179,7 +176,7 @@ func (c *subscription) answered(m *redis.Subscription) {
 	case m.Kind == "unsubscribe" && state == leaving:
 		delete(c.state, m.Channel)
 		c.s.prune()
-		c.poke() // somebody may have come meanwhile
+		poke(c.changed) // somebody may have come meanwhile
 	}
 }
 
